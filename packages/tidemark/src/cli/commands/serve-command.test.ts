@@ -350,3 +350,25 @@ test('dev on a folder makes the demo once: what was changed there stays', async 
   await using store = await openStore(data())
   expect(await store.database('demo').collection('orders').count()).toBe(23)
 })
+
+test('probes are open without a key, on serve and on dev, and say no names', async () => {
+  for (const args of [
+    ['serve', data(), '--port', '0'],
+    ['dev', ...ANY_PORTS],
+  ]) {
+    const served = new Served(args)
+    const endpoint = await served.endpoint()
+    const answers = await Promise.all(
+      ['livez', 'readyz', 'healthz'].map(async (path) => {
+        const response = await fetch(endpoint + path)
+        return [response.status, await response.json()]
+      }),
+    )
+    expect(answers).toMatchObject([
+      [200, { status: 'alive' }],
+      [200, { status: 'ready', draining: false, store: 'reachable' }],
+      [401, { code: 'Unauthorized' }],
+    ])
+    expect(await served.end('SIGTERM')).toBe(0)
+  }
+})

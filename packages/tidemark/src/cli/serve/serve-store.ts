@@ -7,8 +7,10 @@ import type { Interruption } from '../interruption.ts'
 import { writeJsonLine, writeText } from '../output/json-lines.ts'
 import { errorLine, oneLine } from '../output/report-error.ts'
 import { AccessLog } from './access-log.ts'
+import { firstOf, type Beside } from './beside.ts'
 import { readyLine } from './describe-fronts.ts'
 import { followKeys } from './follow-keys.ts'
+import { probes } from './probes.ts'
 import type { ServedKeys } from './served-keys.ts'
 import {
   startFronts,
@@ -28,6 +30,8 @@ export interface ServeRun extends Omit<FrontsOptions, 'gateway' | 'queues'> {
   /** Reads keys again that may have changed. Undefined: the keys never change. */
   readonly readKeys?: (() => Promise<ServedKeys>) | undefined
   readonly form: 'text' | 'json'
+  /** Asked after the probes, on the gateway's port. @default none */
+  readonly beside?: readonly Beside[] | undefined
   /** The text to print once the fronts are ready. */
   readonly describe: (fronts: RunningFronts) => string
   readonly interruption: Interruption
@@ -38,7 +42,7 @@ export interface ServeRun extends Omit<FrontsOptions, 'gateway' | 'queues'> {
  * failure.
  */
 export async function serveStore(run: ServeRun, context: CommandContext): Promise<ExitCode> {
-  const { store, keys, accessLog, readKeys, form, describe, interruption, ...options } = run
+  const { store, keys, accessLog, readKeys, form, beside, describe, interruption, ...options } = run
   const { signal } = interruption
   const tell = (line: string): void => void context.errors.write(`${line}\n`)
   const log = accessLog === true ? new AccessLog(form, context) : undefined
@@ -49,6 +53,7 @@ export async function serveStore(run: ServeRun, context: CommandContext): Promis
     gateway: options.gateway && {
       ...options.gateway,
       store,
+      beside: firstOf([probes({ store, draining: signal, clock: systemClock }), ...(beside ?? [])]),
       onFailure: ({ error, method, path, activityId }) =>
         tell(failureLine(error, `${method} ${path}, activity ${activityId}`)),
       onRequest,
