@@ -9,6 +9,12 @@ export type {
 export type { HostLogger } from './host/host-log.ts'
 export { stderrLogger } from './host/platform/stderr-logger.ts'
 export type { HostHealth, HostStatus, LeaseHealth } from './host/host-health.ts'
+export type { HealthSource } from './host/health-answer.ts'
+export {
+  serveHealth,
+  type HealthServer,
+  type ServeHealthOptions,
+} from './host/platform/serve-health.ts'
 export {
   cosmosDefaults,
   type ChangeFeedProcessorHostOptions,

@@ -17,6 +17,7 @@ import {
 import { resolveObserverModule } from '../observers/threads/observer-module.ts'
 import { ObserverThreads } from '../observers/threads/observer-threads.ts'
 import { startObserverThread } from '../observers/threads/platform/start-observer-thread.ts'
+import { healthAnswer } from './health-answer.ts'
 import type { HostEventListener, HostEventName, HostEvents } from './host-events.ts'
 import type { HostHealth, HostStatus } from './host-health.ts'
 import { HostLog } from './host-log.ts'
@@ -46,6 +47,7 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   #running: RunningHost<T> | undefined
   #ending: Promise<void> | undefined
   #lastError: unknown
+  #hasFailed = false
 
   /**
    * Starts nothing.
@@ -179,7 +181,22 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
       sessionValidForMs: running?.sessionValidForMs,
       leaseStoreAvailable: running?.storeAvailable ?? true,
       unownedRanges: running?.unowned ?? [],
+      hasFailed: this.#hasFailed,
       lastError: this.#lastError ?? running?.lastError,
+    }
+  }
+
+  /**
+   * Answers `/livez` and `/readyz` for a server of yours; other paths are 404. `/livez` is 503 when the host has stopped by
+   * itself with an error, so that a restart helps. `/readyz` is 503 unless the host is in its group, its session is valid
+   * and its lease store answers. The JSON says why, without names of hosts, groups or documents. `serveHealth` has a
+   * server of its own.
+   */
+  healthHandler(): (request: Request) => Promise<Response> {
+    return async ({ method, url }) => {
+      const { pathname: path } = new URL(url)
+      const { body, ...init } = healthAnswer([this], { method, path })
+      return new Response(body, init)
     }
   }
 
@@ -237,7 +254,10 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
     const { error = failure } = await running.ended()
     await threads?.stop()
     this.#phase = 'stopped'
-    if (error !== undefined) this.#lastError = error
+    if (error !== undefined) {
+      this.#lastError = error
+      this.#hasFailed = true
+    }
     // A start that failed is told by its rejection.
     this.#emit('stopped', { error }, failure === undefined ? { error } : { error: undefined })
   }

@@ -69,6 +69,8 @@ export interface HostHealth {
   readonly leaseStoreAvailable: boolean
   /** Leases that no host can take. */
   readonly unownedRanges: readonly string[]
+  /** It stopped by itself, with `lastError`: it needs a new one. */
+  readonly hasFailed: boolean
   /** Why the host stopped, or the last failure of the lease store or of a listener. */
   readonly lastError: unknown
 }
