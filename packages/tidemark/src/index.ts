@@ -6,6 +6,20 @@ export {
 } from './open-store.ts'
 export { deadLettersId, openDeadLetters, type OpenDeadLettersOptions } from './open-dead-letters.ts'
 export { openPostgresEngine } from './platform/open-postgres-engine.ts'
+export {
+  createDashboard,
+  type Dashboard,
+  type DashboardOptions,
+} from './dashboard/create-dashboard.ts'
+export {
+  accessRule,
+  type AccessOptions,
+  type AccessRule,
+  type Credentials,
+  type Guard,
+} from './dashboard/access.ts'
+export type { Mask, MaskedPlace } from './dashboard/sources/masked-text.ts'
+export type { PageFile, PageFiles } from './platform/page-files.ts'
 
 export {
   Collection,

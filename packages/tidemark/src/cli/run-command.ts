@@ -3,7 +3,7 @@ import type { CommandContext } from './command-context.ts'
 import { CHECK_EXIT, EXIT, EXIT_CODE_HELP, type ExitCode } from './exit-codes.ts'
 import { loadCommands } from './load-commands.ts'
 import { errorLine, oneLine } from './output/report-error.ts'
-import { packageVersion } from './package-version.ts'
+import { packageVersion } from '../platform/package-version.ts'
 
 /** Runs the command of these arguments. Never rejects: failures are reported on the error output. */
 export async function runCommand(

@@ -94,11 +94,13 @@ export interface OverviewHead extends PageInfo {
   readonly collections: number
   readonly groups: number
   readonly hosts: number
-  /** Lists end after 1,000 rows; this says that one of them did. */
+  /** What could not be looked at, such as a lease store that is away. The rest of the view is right. */
+  readonly problems: readonly Problem[]
+  /** Lists end after 1,000 rows, groups after 200; this says that one of them did. */
   readonly truncated: boolean
 }
 
-export interface OverviewTables {
+export type OverviewTables = {
   /** By name. */
   readonly databases: readonly DatabaseRow[]
   /** By database and name. */
@@ -188,7 +190,7 @@ export interface GroupHead extends GroupRef {
   readonly sampleMs: number
 }
 
-export interface GroupTables {
+export type GroupTables = {
   /** In the order of their keys. */
   readonly leases: readonly LeaseRow[]
   /** By name. Also hosts that own a lease and have no session any more (`gone`). */
@@ -322,7 +324,7 @@ export interface CollectionHead extends CollectionQuery {
   readonly allVersions: boolean
 }
 
-export interface CollectionTables {
+export type CollectionTables = {
   /** Ranges in the order of their keys; before them those that are gone, oldest first. */
   readonly ranges: readonly RangeRow[]
   readonly horizons: readonly HorizonRow[]
@@ -427,7 +429,7 @@ export interface LettersHead extends CollectionQuery {
   readonly truncated: boolean
 }
 
-export interface LettersTables {
+export type LettersTables = {
   /** Oldest first, by group. At most 100. */
   readonly letters: readonly LetterRow[]
 }
@@ -452,11 +454,11 @@ export interface LetterQuery extends CollectionQuery {
   readonly id: string
 }
 
-export interface LetterAnswer extends Omit<LetterRow, 'state'> {
+export interface LetterAnswer extends Omit<LetterRow, 'state' | 'redrives'> {
   readonly range: string
   /** With its causes. */
   readonly stack: string | null
-  /** The change as JSON, indented and masked. */
+  /** The document of the change as JSON, indented and masked. */
   readonly text: string
   readonly isCut: boolean
 }
@@ -494,7 +496,7 @@ export interface QueueHead extends Omit<QueueRow, 'id'> {
   readonly forwardTo: string | null
 }
 
-export interface QueueTables {
+export type QueueTables = {
   /** Of a topic. */
   readonly subscriptions: readonly QueueRow[]
   /** Of a subscription. `id` is the name, `text` the filter and the action. */

@@ -7,3 +7,9 @@ export function startOf(text: string): StartPosition | undefined {
   const time = new Date(text)
   return Number.isNaN(time.getTime()) ? undefined : time
 }
+
+/** Undefined: there is no such time. */
+export function dateOf(ms: number): Date | undefined {
+  const date = new Date(ms)
+  return Number.isNaN(date.getTime()) ? undefined : date
+}

@@ -1,0 +1,27 @@
+import type { GroupRef, GroupView } from '../views.ts'
+import type { DashboardContext } from './dashboard-context.ts'
+import { groupRows } from './group-rows.ts'
+import { readTimeline } from './timeline.ts'
+
+/** Rejects with ERR_NOT_FOUND, and as the lease store does. */
+export async function readGroupView(
+  { groups, sampler, clock }: DashboardContext,
+  ref: GroupRef,
+): Promise<GroupView> {
+  const read = await groups.read(ref)
+  const { latest, samples } = sampler.lagOf(ref)
+  const { row, leases, hosts } = groupRows(read, latest, clock.wallMs())
+  const { id: _, ranges: __, hosts: ___, ...head } = row
+  const timeline = await readTimeline(read.group)
+  const durability = await read.leases.readDurability?.()
+  return {
+    atMs: clock.wallMs(),
+    head: {
+      ...head,
+      durability: durability?.level ?? null,
+      hasTimeline: timeline !== undefined,
+      sampleMs: sampler.sampleMs,
+    },
+    tables: { leases, hosts, timeline: timeline ?? [], samples },
+  }
+}
