@@ -24,6 +24,8 @@ const ENTRIES = [
 ]
 /** What examples import beside our packages. */
 const COMPANIONS = [
+  '@opentelemetry/sdk-metrics',
+  '@opentelemetry/exporter-prometheus',
   '@types/node',
   '@types/ws',
   '@azure/cosmos',

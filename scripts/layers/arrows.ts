@@ -17,6 +17,10 @@ export const ARROWS: ReadonlyMap<string, readonly string[]> = new Map([
   ['@tidemark/messaging-amqp', ['@tidemark/contracts', '@tidemark/messaging']],
   ['@tidemark/messaging-admin', ['@tidemark/contracts', '@tidemark/messaging']],
   ['@tidemark/gateway', ['@tidemark/contracts', '@tidemark/store']],
+  [
+    '@tidemark/otel',
+    ['@tidemark/contracts', '@tidemark/store', '@tidemark/processor', '@tidemark/messaging'],
+  ],
   // The engine: tests of a package that has none of its own get a store in memory from here.
   [
     '@tidemark/testing',
@@ -42,6 +46,7 @@ export const ARROWS: ReadonlyMap<string, readonly string[]> = new Map([
       '@tidemark/messaging-amqp',
       '@tidemark/messaging-admin',
       '@tidemark/gateway',
+      '@tidemark/otel',
     ],
   ],
 ])

@@ -1,0 +1,81 @@
+import type {
+  FeedEstimate,
+  LagProblem,
+  LeaseEstimate,
+  LeaseEstimateState,
+} from '@tidemark/processor'
+import { ATTRIBUTE, OWN } from './attributes.ts'
+import { meterOf, observing, shared, type Observe, type ReadingOptions } from './instruments.ts'
+
+export interface GroupReadingOptions extends ReadingOptions {
+  /** Of a group at most so many ranges have series of their own: those with the most left. @default 100 */
+  readonly maxRanges?: number | undefined
+}
+
+const STATES: readonly LeaseEstimateState[] = ['owned', 'silent', 'unowned', 'paused', 'missing']
+const PROBLEMS: readonly LagProblem[] = [
+  'horizonPassed',
+  'invalidPosition',
+  'rangeGone',
+  'leaseMissing',
+]
+
+/**
+ * Reads the lag of groups when metrics are collected, until it is disposed: `read` is
+ * `async () => [await estimator.estimate()]`. It is asked at most every 5 s, and takes at most a twentieth of the time.
+ */
+export function instrumentGroups(
+  read: () => Promise<readonly FeedEstimate[]>,
+  options: GroupReadingOptions = {},
+): Disposable {
+  const { maxRanges = 100 } = options
+  const estimates = shared(read, options)
+  return observing(meterOf(options), {
+    gauges: [
+      'tidemark.group.lag',
+      'tidemark.group.lag.age',
+      'tidemark.group.hosts',
+      'tidemark.group.leases',
+      'tidemark.group.problems',
+      'tidemark.lease.lag',
+      'tidemark.lease.lag.age',
+    ],
+    observe: async (observe) => {
+      for (const estimate of await estimates.get()) observeGroup(estimate, { observe, maxRanges })
+    },
+  })
+}
+
+function observeGroup(
+  estimate: FeedEstimate,
+  { observe, maxRanges }: { readonly observe: Observe; readonly maxRanges: number },
+): void {
+  const { group, feed, leases, hosts, remainingChanges, oldestChangeAgeMs } = estimate
+  const about = { [ATTRIBUTE.group]: group, [ATTRIBUTE.destination]: feed }
+  observe('tidemark.group.lag', remainingChanges, about)
+  if (oldestChangeAgeMs !== undefined) {
+    observe('tidemark.group.lag.age', oldestChangeAgeMs / 1000, about)
+  }
+  observe('tidemark.group.hosts', hosts.length, about)
+  for (const state of STATES) {
+    const count = leases.filter((lease) => lease.state === state).length
+    observe('tidemark.group.leases', count, { ...about, [OWN.leaseState]: state })
+  }
+  for (const problem of PROBLEMS) {
+    const count = leases.filter((lease) => lease.problem === problem).length
+    observe('tidemark.group.problems', count, { ...about, [OWN.problem]: problem })
+  }
+  const worst = leases.toSorted(byLag).slice(0, maxRanges)
+  for (const { leaseId, remainingChanges: left, oldestChangeAgeMs: ageMs } of worst) {
+    const ofRange = { ...about, [ATTRIBUTE.partition]: leaseId }
+    observe('tidemark.lease.lag', left, ofRange)
+    if (ageMs !== undefined) observe('tidemark.lease.lag.age', ageMs / 1000, ofRange)
+  }
+}
+
+function byLag(a: LeaseEstimate, b: LeaseEstimate): number {
+  return (
+    b.remainingChanges - a.remainingChanges ||
+    (b.oldestChangeAgeMs ?? 0) - (a.oldestChangeAgeMs ?? 0)
+  )
+}
