@@ -35,7 +35,7 @@ export function packListProblems(manifest: PackManifest, files: readonly string[
   return problems
 }
 
-const ALLOWED = /^(dist\/.*|lua\/[\w-]+\.lua|package\.json|README\.md|LICENSE)$/
+const ALLOWED = /^((?:dashboard\/)?dist\/.*|lua\/[\w-]+\.lua|package\.json|README\.md|LICENSE)$/
 const UNWANTED = /\.(test|bench|child)\.|\.tsbuildinfo$/
 
 /** The source condition is for this repository only. */

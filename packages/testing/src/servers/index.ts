@@ -17,6 +17,7 @@ export {
 export { ensurePostgresServer, type EnsurePostgresServerOptions } from './ensure-postgres-server.ts'
 export { ensureProton, type EnsureProtonOptions, type ProtonPython } from './ensure-proton.ts'
 export { ensureRedisServer, type EnsureRedisServerOptions } from './ensure-redis-server.ts'
+export { ensureChromium, type EnsureChromiumOptions } from './ensure-chromium.ts'
 export { freePort } from './free-port.ts'
 export { KillAtExit } from './kill-at-exit.ts'
 export { NatsProcess, startNatsProcess } from './nats-process.ts'

@@ -1,0 +1,2 @@
+// Vite takes care of style sheets.
+declare module '*.css'
