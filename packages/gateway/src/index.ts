@@ -7,5 +7,10 @@ export {
   type RunningGateway,
   type StartGatewayOptions,
 } from './server/start-gateway.ts'
+export {
+  serveRequests,
+  type ServedRequests,
+  type ServeRequestsOptions,
+} from './server/serve-requests.ts'
 export type { ListenOptions } from './platform/listener.ts'
 export type { UpgradeRequest } from './platform/upgrades.ts'

@@ -45,7 +45,7 @@ function hostOf({ headers }: IncomingMessage): string {
 }
 
 /** @throws ERR_BAD_REQUEST */
-function originOf(incoming: IncomingMessage): string {
+export function originOf(incoming: IncomingMessage): string {
   const isTls = 'encrypted' in incoming.socket && incoming.socket.encrypted === true
   const host = hostOf(incoming)
   if (!HOST.test(host)) throw new BadRequestError('the host header of the request is no address')
@@ -54,12 +54,12 @@ function originOf(incoming: IncomingMessage): string {
 
 type Beside = NonNullable<ResolvedGatewayOptions['beside']>
 
-function isEventStream({ headers }: Response): boolean {
+export function isEventStream({ headers }: Response): boolean {
   return headers.get('content-type')?.startsWith('text/event-stream') === true
 }
 
 /** Rejects with the signal's reason: what does not follow its signal must not hold the client. */
-function aborted(signal: AbortSignal): Promise<never> {
+export function aborted(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>()
   signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   if (signal.aborted) reject(signal.reason)

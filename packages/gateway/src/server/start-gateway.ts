@@ -104,7 +104,15 @@ function assertSafe(host: string, { keys, tls, insecureHttp }: StartGatewayOptio
       `the emulator's key is known to everybody: with it the gateway listens on loopback only, not on ${host}; give it a key of your own`,
     )
   }
-  if (tls === undefined && insecureHttp !== true) {
+  assertEncrypted(host, { tls, insecureHttp })
+}
+
+/** @throws ERR_INVALID_OPTION for plain http on another address than loopback, unless it is allowed */
+export function assertEncrypted(
+  host: string,
+  { tls, insecureHttp }: Pick<StartGatewayOptions, 'tls' | 'insecureHttp'>,
+): void {
+  if (!isLoopbackAddress(host) && tls === undefined && insecureHttp !== true) {
     throw new InvalidOptionError(
       `plain http on ${host} lets everybody on the network read documents: give a certificate (tls; --tls-cert and --tls-key), ` +
         `or, in a network that you trust or behind a proxy that speaks TLS, allow it (insecureHttp; --insecure-http)`,

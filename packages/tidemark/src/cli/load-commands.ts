@@ -10,6 +10,7 @@ type LoadCommand = (context: CommandContext, finish: Finish) => Promise<Command>
 const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map<string, LoadCommand>([
   ['serve', async (...args) => (await import('./commands/serve-command.ts')).serveCommand(...args)],
   ['dev', async (...args) => (await import('./commands/dev-command.ts')).devCommand(...args)],
+  ['ui', async (...args) => (await import('./commands/ui-command.ts')).uiCommand(...args)],
   [
     'migrate',
     async (...args) => (await import('./commands/migrate-command.ts')).migrateCommand(...args),

@@ -26,7 +26,10 @@ import {
   readQueueConfig,
 } from '../serve/queue-config.ts'
 import { addQueueFlags, problemOfQueueFlags, type QueueFlags } from '../serve/queue-flags.ts'
-import { serveStore } from '../serve/serve-store.ts'
+import { readCredentials } from '../serve/credentials-file.ts'
+import { addPageFlags, CREDENTIALS_HELP, type PageFlags } from '../serve/page-flags.ts'
+import { openPageBeside } from '../serve/page.ts'
+import { failureLine, serveStore } from '../serve/serve-store.ts'
 import {
   describePlace,
   openServedStore,
@@ -35,7 +38,9 @@ import {
 } from '../serve/served-place.ts'
 import { readTls, type TlsFiles } from '../serve/tls-files.ts'
 
-interface ServeOptions extends GatewayFlags, QueueFlags, TlsFiles {
+interface ServeOptions extends GatewayFlags, QueueFlags, TlsFiles, PageFlags {
+  readonly ui?: boolean
+  readonly uiReadOnly?: boolean
   readonly memory?: boolean
   readonly host: string
   readonly keyFile?: string
@@ -80,6 +85,11 @@ requests in progress. With --json it prints one line when it is ready,
 the endpoint is for clients on this machine, the address is where it listens.
 "amqp" and "admin" are those of queues and topics.
 
+With --ui it shows the store in a browser, at the gateway's address. On an
+address other than loopback that needs --credentials-file.
+
+${CREDENTIALS_HELP}
+
 With --access-log it prints a line for each request: time, address, method,
 path, status, duration, bytes of the answer, activity id. The log contains names
 of databases, containers and documents, but no keys and no documents.
@@ -118,13 +128,22 @@ export function serveCommand(context: CommandContext, finish: Finish): Command {
       wholeNumber(1),
     )
     .option('--json', 'print one JSON line when it is ready, and the access log as JSON')
-  return addQueueFlags(addGatewayFlags(command))
+  return addUiFlags(addQueueFlags(addGatewayFlags(command)))
     .addHelpText('after', HELP)
     .action(async (store: string | undefined, options: ServeOptions) => {
       const problem = problemOf(store, options, command)
       if (problem !== undefined) command.error(`error: ${problem}\n`)
       finish(await serve(store, options, context))
     })
+}
+
+function addUiFlags(command: Command): Command {
+  return addPageFlags(
+    command
+      .optionsGroup('Page:')
+      .option('--ui', 'show the store in a browser, at the address of the gateway')
+      .option('--ui-read-only', 'the page refuses everything that changes something'),
+  )
 }
 
 /** What is wrong about these arguments together. */
@@ -143,6 +162,9 @@ function problemOf(
   const gatewayFlag = hasGateway(options) ? undefined : givenGatewayFlag(command)
   if (gatewayFlag !== undefined) {
     return `${gatewayFlag} is for the gateway, which needs --port beside the ports of queues`
+  }
+  if (options.ui === true && !hasGateway(options)) {
+    return '--ui is for the gateway, which needs --port beside the ports of queues'
   }
   return problemOfQueueFlags(options)
 }
@@ -165,6 +187,7 @@ async function serve(
   const { keyFile, readOnlyKeyFile, accessPolicies } = options
   const request = { keyFile, readOnlyKeyFile, accessPolicies, environment: process.env, place }
   const tls = await readTls(options)
+  const credentials = await readCredentials(options.credentialsFile)
   const given = await givenKeys(request)
   const config = await readQueueConfig(options.queues)
   if (config !== undefined) await checkForNewPlace(config, place)
@@ -175,6 +198,17 @@ async function serve(
     ? await openNamespace(store, namespace, config)
     : undefined
   const { host, amqpPort, adminPort, insecureAmqp, insecureHttp, maxConnections } = options
+  const onFailure = (error: unknown, at: string): void =>
+    void context.errors.write(`${failureLine(error, at)}\n`)
+  const about = {
+    store,
+    flags: options,
+    readOnly: options.uiReadOnly,
+    host,
+    credentials,
+    onFailure,
+  }
+  await using page = options.ui === true ? await openPageBeside(about) : undefined
   return await serveStore(
     {
       store,
@@ -192,6 +226,8 @@ async function serve(
       insecureHttp,
       maxConnections,
       accessLog: options.accessLog,
+      beside: page && [page.beside],
+      hasPage: page !== undefined,
       readKeys: areKeysInFiles(request, given) ? () => presentKeys(request) : undefined,
       form: options.json === true ? 'json' : 'text',
       interruption,

@@ -32,6 +32,8 @@ export interface ServeRun extends Omit<FrontsOptions, 'gateway' | 'queues'> {
   readonly form: 'text' | 'json'
   /** Asked after the probes, on the gateway's port. @default none */
   readonly beside?: readonly Beside[] | undefined
+  /** The page is one of `beside`: its address is told. @default false */
+  readonly hasPage?: boolean | undefined
   /** The text to print once the fronts are ready. */
   readonly describe: (fronts: RunningFronts) => string
   readonly interruption: Interruption
@@ -42,7 +44,8 @@ export interface ServeRun extends Omit<FrontsOptions, 'gateway' | 'queues'> {
  * failure.
  */
 export async function serveStore(run: ServeRun, context: CommandContext): Promise<ExitCode> {
-  const { store, keys, accessLog, readKeys, form, beside, describe, interruption, ...options } = run
+  const { store, keys, accessLog, readKeys, form, beside, describe, interruption, ...rest } = run
+  const { hasPage = false, ...options } = rest
   const { signal } = interruption
   const tell = (line: string): void => void context.errors.write(`${line}\n`)
   const log = accessLog === true ? new AccessLog(form, context) : undefined
@@ -63,8 +66,12 @@ export async function serveStore(run: ServeRun, context: CommandContext): Promis
       onFailure: (error, place) => tell(failureLine(error, place)),
     },
   })
-  if (form === 'json') await writeJsonLine(context.output, readyLine(fronts))
-  else await writeText(context.output, `${describe(fronts)}\n`)
+  const page = hasPage ? fronts.gateway?.endpoint : undefined
+  if (form === 'json') await writeJsonLine(context.output, { ...readyLine(fronts), page })
+  else {
+    const shown = page === undefined ? '' : `\nopen ${page} in a browser to see it`
+    await writeText(context.output, `${describe(fronts)}${shown}\n`)
+  }
   const followed = readKeys && {
     read: readKeys,
     replace: (present: ServedKeys) => fronts.replaceKeys(present),
@@ -72,17 +79,19 @@ export async function serveStore(run: ServeRun, context: CommandContext): Promis
     clock: systemClock,
   }
   const following = followed && followKeys(followed, keys, signal)
-  await Promise.allSettled([following, aborted(signal)])
+  await Promise.allSettled([following, untilAborted(signal)])
   return EXIT.ok
 }
 
-async function aborted(signal: AbortSignal): Promise<void> {
+/** Never rejects. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   await new Promise<void>((resolve) => {
     signal.addEventListener('abort', () => resolve(), { once: true })
   })
 }
 
-function failureLine(error: unknown, place: string): string {
+/** For the error output: what failed, and where. */
+export function failureLine(error: unknown, place: string): string {
   return `${errorLine(error)} (${oneLine(place)})`
 }

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { serveRequests, type ServeRequestsOptions } from './serve-requests.ts'
+
+const listening = (options: Omit<ServeRequestsOptions, 'port'>) =>
+  serveRequests({ port: 0, stopTimeoutMs: 1_000, ...options })
+
+test('a handler of the web platform is served: addresses, bodies and answers arrive', async () => {
+  await using served = await listening({
+    answer: async (request) => {
+      const text = `${request.method} ${new URL(request.url).pathname} ${await request.text()}`
+      return new Response(text, { status: 418 })
+    },
+  })
+  const answer = await fetch(`${served.endpoint}a%20b`, { method: 'POST', body: 'body' })
+  expect([answer.status, await answer.text()]).toEqual([418, 'POST /a%20b body'])
+})
+
+test('what the handler throws is 500 without a word of it, and is reported', async () => {
+  const failures: unknown[] = []
+  const fault = new Error('secret')
+  await using served = await listening({
+    answer: () => Promise.reject(fault),
+    onFailure: (error) => failures.push(error),
+  })
+  const answer = await fetch(served.endpoint)
+  expect([answer.status, await answer.text()]).toEqual([500, ''])
+  expect(failures).toEqual([fault])
+})
+
+test('stop ends streams of events, and lets other answers finish', async () => {
+  const begun = Promise.withResolvers<void>()
+  const going = Promise.withResolvers<void>()
+  const cancelled = Promise.withResolvers<void>()
+  const served = await listening({
+    answer: async ({ url }) => {
+      if (url.endsWith('slow')) {
+        begun.resolve()
+        await going.promise
+        return new Response('done')
+      }
+      const body = new ReadableStream({ cancel: () => cancelled.resolve() })
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+    },
+  })
+  const events = await fetch(`${served.endpoint}events`)
+  const slow = fetch(`${served.endpoint}slow`)
+  await begun.promise
+  const stopped = served.stop()
+  await cancelled.promise
+  going.resolve()
+  expect(await (await slow).text()).toBe('done')
+  await stopped
+  await expect(events.text()).rejects.toThrow()
+  await expect(fetch(served.endpoint)).rejects.toThrow()
+})
+
+test('plain http off loopback has to be allowed', async () => {
+  const answer = async (): Promise<Response> => new Response()
+  await expect(listening({ answer, host: '0.0.0.0' })).rejects.toMatchObject({
+    code: 'ERR_INVALID_OPTION',
+  })
+  await using served = await listening({ answer, host: '0.0.0.0', insecureHttp: true })
+  expect((await fetch(served.endpoint)).status).toBe(200)
+})
