@@ -1,10 +1,10 @@
 import { CodedError } from './coded-error.ts'
 
 /** What a resource error is about. */
-export type ResourceKind = 'database' | 'collection' | 'range' | 'document' | 'offer'
+export type ResourceKind = 'database' | 'collection' | 'range' | 'document' | 'offer' | 'group'
 
 /**
- * A database, collection, document or pkrange does not exist.
+ * A database, collection, document, pkrange or processor group does not exist.
  *
  * @remedy Check the id and the partition key value. An expired document is gone, too.
  */

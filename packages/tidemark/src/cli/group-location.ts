@@ -106,7 +106,8 @@ async function locationOf(
   throw new InvalidOptionError(`there is no group ${shown} with leases; ${others}`)
 }
 
-async function positionsOf(leases: LeaseStore, group: string): Promise<readonly string[]> {
+/** Continuations of the leases of a group, which exists: to open a missing one would create it. */
+export async function positionsOf(leases: LeaseStore, group: string): Promise<readonly string[]> {
   const opened = await leases.openGroup(group)
   try {
     const snapshot = await opened.read()

@@ -351,6 +351,26 @@ test('dev on a folder makes the demo once: what was changed there stays', async 
   expect(await store.database('demo').collection('orders').count()).toBe(23)
 })
 
+test('the lag of a group is answered on loopback, and on no other address without credentials', async () => {
+  const lag = async (args: readonly string[], authorization = '') => {
+    const served = new Served(['serve', data(), '--port', '0', ...args])
+    const url = `${await served.endpoint()}api/groups/nobody/lag`
+    const response = await fetch(url, { headers: { authorization } })
+    await served.end('SIGTERM')
+    return [response.status, await response.json()]
+  }
+  const refused = [401, { code: 'ERR_UNAUTHORIZED' }]
+  const unknown = [404, { code: 'ERR_NOT_FOUND' }]
+  const open = ['--host', '0.0.0.0', '--insecure-http']
+  const file = join(folder, 'credentials')
+  await writeFile(file, 'bearer of-the-scaler', { mode: 0o600 })
+  const guarded = [...open, '--credentials-file', file]
+  expect(await lag([])).toMatchObject(unknown)
+  expect(await lag(open, 'Bearer of-the-scaler')).toMatchObject(refused)
+  expect(await lag(guarded)).toMatchObject(refused)
+  expect(await lag(guarded, 'Bearer of-the-scaler')).toMatchObject(unknown)
+})
+
 test('probes are open without a key, on serve and on dev, and say no names', async () => {
   for (const args of [
     ['serve', data(), '--port', '0'],

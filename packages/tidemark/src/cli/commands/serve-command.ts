@@ -85,8 +85,10 @@ requests in progress. With --json it prints one line when it is ready,
 the endpoint is for clients on this machine, the address is where it listens.
 "amqp" and "admin" are those of queues and topics.
 
-With --ui it shows the store in a browser, at the gateway's address. On an
-address other than loopback that needs --credentials-file.
+At the gateway's address, /livez and /readyz answer probes, and
+/api/groups/NAME/lag says how far a group is behind. With --ui it shows the
+store in a browser there. On an address other than loopback the lag and the page
+need --credentials-file.
 
 ${CREDENTIALS_HELP}
 
@@ -226,6 +228,8 @@ async function serve(
       insecureHttp,
       maxConnections,
       accessLog: options.accessLog,
+      credentials,
+      leases: options.leases,
       beside: page && [page.beside],
       hasPage: page !== undefined,
       readKeys: areKeysInFiles(request, given) ? () => presentKeys(request) : undefined,

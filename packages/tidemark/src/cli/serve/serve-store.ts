@@ -1,6 +1,8 @@
-import { systemClock } from '@tidemark/contracts'
+import { isLoopbackAddress, systemClock } from '@tidemark/contracts'
 import type { ServedRequest, StartGatewayOptions } from '@tidemark/gateway'
 import type { Store } from '@tidemark/store'
+import { accessRule, type AccessRule, type Credentials } from '../../dashboard/access.ts'
+import { problemAnswer } from '../../dashboard/problem-answer.ts'
 import type { CommandContext } from '../command-context.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Interruption } from '../interruption.ts'
@@ -10,6 +12,7 @@ import { AccessLog } from './access-log.ts'
 import { firstOf, type Beside } from './beside.ts'
 import { readyLine } from './describe-fronts.ts'
 import { followKeys } from './follow-keys.ts'
+import { groupLag } from './group-lag.ts'
 import { probes } from './probes.ts'
 import type { ServedKeys } from './served-keys.ts'
 import {
@@ -30,7 +33,11 @@ export interface ServeRun extends Omit<FrontsOptions, 'gateway' | 'queues'> {
   /** Reads keys again that may have changed. Undefined: the keys never change. */
   readonly readKeys?: (() => Promise<ServedKeys>) | undefined
   readonly form: 'text' | 'json'
-  /** Asked after the probes, on the gateway's port. @default none */
+  /** Who may ask for more than probes. @default everybody on loopback, else nobody */
+  readonly credentials?: Credentials | undefined
+  /** Place of leases, beside collections named "leases". @default none */
+  readonly leases?: string | undefined
+  /** Asked after those of the command itself, on the gateway's port. @default none */
   readonly beside?: readonly Beside[] | undefined
   /** The page is one of `beside`: its address is told. @default false */
   readonly hasPage?: boolean | undefined
@@ -45,7 +52,7 @@ export interface ServeRun extends Omit<FrontsOptions, 'gateway' | 'queues'> {
  */
 export async function serveStore(run: ServeRun, context: CommandContext): Promise<ExitCode> {
   const { store, keys, accessLog, readKeys, form, beside, describe, interruption, ...rest } = run
-  const { hasPage = false, ...options } = rest
+  const { hasPage = false, credentials, leases, ...options } = rest
   const { signal } = interruption
   const tell = (line: string): void => void context.errors.write(`${line}\n`)
   const log = accessLog === true ? new AccessLog(form, context) : undefined
@@ -56,7 +63,11 @@ export async function serveStore(run: ServeRun, context: CommandContext): Promis
     gateway: options.gateway && {
       ...options.gateway,
       store,
-      beside: firstOf([probes({ store, draining: signal, clock: systemClock }), ...(beside ?? [])]),
+      beside: firstOf([
+        probes({ store, draining: signal, clock: systemClock }),
+        groupLag({ store, leases, access: accessTo(run.host, credentials), clock: systemClock }),
+        ...(beside ?? []),
+      ]),
       onFailure: ({ error, method, path, activityId }) =>
         tell(failureLine(error, `${method} ${path}, activity ${activityId}`)),
       onRequest,
@@ -81,6 +92,13 @@ export async function serveStore(run: ServeRun, context: CommandContext): Promis
   const following = followed && followKeys(followed, keys, signal)
   await Promise.allSettled([following, untilAborted(signal)])
   return EXIT.ok
+}
+
+/** What nobody gave credentials for is there on loopback only. */
+function accessTo(host: string, credentials: Credentials | undefined): AccessRule {
+  if (isLoopbackAddress(host) || credentials !== undefined) return accessRule({ host, credentials })
+  const message = 'On this address it needs credentials (--credentials-file), and there are none.'
+  return async () => problemAnswer(401, { code: 'ERR_UNAUTHORIZED', message })
 }
 
 /** Never rejects. */
