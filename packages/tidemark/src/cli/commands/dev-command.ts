@@ -10,7 +10,10 @@ import { DEMO, makeDemoDatabase } from '../serve/demo-database.ts'
 import { openDemoQueues } from '../serve/demo-queues.ts'
 import { describeFronts } from '../serve/describe-fronts.ts'
 import { GATEWAY_PORT } from '../serve/gateway-flags.ts'
-import { serveStore } from '../serve/serve-store.ts'
+import { startDemoWork } from '../serve/demo-work.ts'
+import { joinDemo } from '../serve/join-demo.ts'
+import { openPageBeside } from '../serve/page.ts'
+import { failureLine, serveStore } from '../serve/serve-store.ts'
 import { describePlace, openServedStore, servedPlace } from '../serve/served-place.ts'
 import { ROOT_POLICY } from '../serve/served-keys.ts'
 import type { RunningFronts } from '../serve/start-fronts.ts'
@@ -19,6 +22,8 @@ interface DevOptions {
   readonly port: number
   readonly amqpPort: number
   readonly adminPort: number
+  readonly demo: boolean
+  readonly join?: string | true
   readonly json?: boolean
 }
 
@@ -33,8 +38,16 @@ database "${DEMO.database}" has a container "${DEMO.collection}" with some docum
 and a topic "${DEMO.topic}" with a subscription "${DEMO.subscription}". Without a store, all data is in
 memory and is lost when the command ends.
 
+Open the address of the gateway in a browser to see all of it at work: the
+command keeps writing a few documents to "${DEMO.visits}", and a worker of the group
+"${DEMO.group}" processes them. --no-demo leaves both out. --join starts another
+worker, which takes half of the work: it needs nothing but the address of a
+"dev" that runs.
+
 Examples:
   tidemark dev
+  tidemark dev --join
+  tidemark dev --join http://127.0.0.1:9000
   tidemark dev ./data --port 0 --amqp-port 0 --admin-port 0 --json`
 
 /** `tidemark dev`: the fronts instead of the emulators. */
@@ -48,16 +61,26 @@ export function devCommand(context: CommandContext, finish: Finish): Command {
     .option('--port <n>', 'of HTTP; 0 = any free one', portNumber(), GATEWAY_PORT)
     .option('--amqp-port <n>', 'of queues and topics', portNumber(), AMQP_PORT)
     .option('--admin-port <n>', 'of their administration', portNumber(), ADMIN_PORT)
+    .option('--no-demo', 'without documents that are written all the time, and their worker')
+    .option(
+      '--join [url]',
+      `start another worker for the demo of a "dev" that runs (default: http://127.0.0.1:${GATEWAY_PORT})`,
+    )
     .option('--json', 'print one JSON line when it answers')
     .addHelpText('after', HELP)
-    .action(async (store: string | undefined, options: DevOptions) => {
-      finish(await dev(store, options, context))
+    .action(async (store: string | undefined, options: DevOptions, command: Command) => {
+      const { join } = options
+      if (join === undefined) return finish(await dev(store, options, context))
+      if (store !== undefined) command.error('error: --join takes an address, not a store\n')
+      const endpoint = join === true ? `http://127.0.0.1:${GATEWAY_PORT}` : join
+      if (URL.parse(endpoint) === null) command.error('error: --join needs a URL\n')
+      finish(await joinDemo(endpoint, context))
     })
 }
 
 async function dev(
   argument: string | undefined,
-  { port, amqpPort, adminPort, json }: DevOptions,
+  { port, amqpPort, adminPort, demo, json }: DevOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   using interruption = new Interruption()
@@ -65,13 +88,25 @@ async function dev(
   await using store = await openServedStore(place)
   await makeDemoDatabase(store)
   await using broker = await openDemoQueues(store)
+  const host = '127.0.0.1'
+  const onFailure = (error: unknown, at: string): void =>
+    void context.errors.write(`${failureLine(error, at)}\n`)
+  await using page = await openPageBeside({
+    store,
+    flags: { environment: 'dev' },
+    host,
+    onFailure,
+  })
+  await using _work = demo ? await startDemoWork(store) : undefined
   return await serveStore(
     {
       store,
       gateway: { port },
       queues: { broker, amqpPort, adminPort, isForTests: true },
       keys: { readWrite: [EMULATOR_KEY] },
-      host: '127.0.0.1',
+      host,
+      beside: [page.beside],
+      hasPage: true,
       tls: undefined,
       insecureHttp: undefined,
       maxConnections: undefined,
@@ -79,7 +114,8 @@ async function dev(
       interruption,
       describe: (fronts) =>
         `serving ${describePlace(place)} with the database "${DEMO.database}" at ${describeFronts(fronts)}; end with Ctrl-C\n` +
-        connectionStrings(fronts).join('\n'),
+        connectionStrings(fronts).join('\n') +
+        (demo ? `\n${joinLine(fronts)}` : ''),
     },
     context,
   )
@@ -96,4 +132,10 @@ function connectionStrings({ gateway, amqp }: RunningFronts): readonly string[] 
         ]
       : []),
   ]
+}
+
+/** How to start a second worker, which shares the demo's ranges with the first. */
+function joinLine({ gateway }: RunningFronts): string {
+  const place = gateway === undefined || gateway.port === GATEWAY_PORT ? '' : ` ${gateway.endpoint}`
+  return `for a second worker: tidemark dev --join${place}`
 }

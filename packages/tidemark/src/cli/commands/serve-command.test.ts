@@ -337,6 +337,44 @@ test("dev has the emulator's key and a demo database that the real client reads"
   expect(await served.end('SIGINT')).toBe(0)
 })
 
+test('dev shows documents that come, a worker, and its lag; a second one from the printed line takes half', async () => {
+  const first = new Served(['dev', ...ANY_PORTS])
+  await first.firstLine()
+  await expect.poll(() => first.output).toContain('in a browser')
+  const page = /^open (\S+) in a browser/m.exec(first.output)?.[1] ?? ''
+  const [, join = ''] = /^for a second worker: tidemark (dev --join \S+)$/m.exec(first.output) ?? []
+  const look = async () => {
+    const answer = await fetch(`${page}ui/api/views/group?leases=demo/leases&group=visitors`)
+    return (await answer.json()) as {
+      readonly head: { readonly collection: string; readonly changes: number | null }
+      readonly tables: {
+        readonly leases: readonly { readonly owner: string | null; readonly lsn: number }[]
+      }
+    }
+  }
+  const owners = async () => new Set((await look()).tables.leases.map(({ owner }) => owner))
+  const waiting = { timeout: 30_000, interval: 100 }
+  await expect.poll(async () => [...(await owners())][0], waiting).toMatch(/^worker-/)
+  expect((await owners()).size).toBe(1)
+  await expect.poll(async () => (await look()).head.changes ?? 0, waiting).toBeGreaterThan(0)
+  const second = new Served(join.split(' '))
+  await expect.poll(() => second.output, waiting).toContain('works on 2 of 4 ranges')
+  await expect.poll(async () => (await owners()).size, waiting).toBe(2)
+  expect(await second.end('SIGINT')).toBe(0)
+  await expect.poll(async () => (await owners()).size, waiting).toBe(1)
+  expect(await first.end('SIGINT')).toBe(0)
+  expect([first.errors, second.errors]).toEqual(['', ''])
+})
+
+test('dev --no-demo writes nothing and starts no worker', async () => {
+  const served = new Served(['dev', ...ANY_PORTS, '--no-demo', '--json'])
+  const { page } = await served.ready()
+  const answer = await fetch(`${String(page)}ui/api/views/overview`)
+  const { tables } = (await answer.json()) as { tables: { collections: { id: string }[] } }
+  expect(tables.collections.map(({ id }) => id)).toEqual(['demo/orders'])
+  expect(await served.end('SIGTERM')).toBe(0)
+})
+
 test('dev on a folder makes the demo once: what was changed there stays', async () => {
   await mkdir(data())
   const first = new Served(['dev', data(), ...ANY_PORTS, '--json'])

@@ -8,6 +8,9 @@ export const DEMO = {
   queue: 'tasks',
   topic: 'news',
   subscription: 'all',
+  visits: 'visits',
+  leases: 'leases',
+  group: 'visitors',
 } as const
 
 interface DemoOrder {

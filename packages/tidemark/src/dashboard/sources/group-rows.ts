@@ -12,6 +12,9 @@ import type {
 import { hostSummary } from './host-summary.ts'
 import type { ReadGroup } from './groups.ts'
 
+/** What hosts say that take as many leases as there are. */
+const NO_MAXIMUM = 2 ** 31 - 1
+
 /** The rows of one group. */
 export interface GroupRows {
   readonly row: GroupRow
@@ -171,7 +174,7 @@ function hostRows(
       ranges: own.length,
       weight: profile.weight,
       minRanges: profile.minLeases,
-      maxRanges: Number.isFinite(profile.maxLeases) ? profile.maxLeases : null,
+      maxRanges: profile.maxLeases < NO_MAXIMUM ? profile.maxLeases : null,
       refuses: profile.refuses ?? [],
       heartbeatMs: heartbeatOf(host),
       summary: summaries.get(host) ?? null,
