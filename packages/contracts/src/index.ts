@@ -184,6 +184,16 @@ export type {
 export { pkRangeId, type PartitionKeyRange, type PkRangeId } from './ranges/pk-range.ts'
 
 export {
+  TRANSITIONS_KEPT,
+  isHostSummary,
+  isLeaseTransition,
+  type GroupNotes,
+  type HostNote,
+  type HostSummary,
+  type LeaseTransition,
+  type LeaseTransitionKind,
+} from './leases/host-note.ts'
+export {
   checkedGroupName,
   checkedNewLeases,
   checkedReplacement,

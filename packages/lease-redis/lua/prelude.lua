@@ -13,6 +13,8 @@
 -- KEYS[7] c   HASH  lease -> lsn|changed at ms|version|continuation; a lease exists iff it is here. What stands for
 --                    the continuation is opaque to the scripts: the store puts the attempts of a batch into it
 -- KEYS[8] t   HASH  lease -> target host
+-- KEYS[9] ns  HASH  host -> what it told of its work (JSON); no rule depends on it or on the next
+-- KEYS[10] nt HASH  what became of leases, as their hosts told: see note.lua
 -- ARGV[1]     store time in us; '' = the server's own (tests set it)
 -- ARGV[2]     PUBLISH or SPUBLISH
 -- ARGV[3]     generation to use if the group has none

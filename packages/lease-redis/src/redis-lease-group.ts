@@ -10,7 +10,9 @@ import {
   type Checkpoint,
   type CheckpointOutcome,
   type FeedRange,
+  type GroupNotes,
   type HeldLease,
+  type HostNote,
   type HostIdentity,
   type Lease,
   type LeaseGroup,
@@ -23,6 +25,7 @@ import {
   type SyncReply,
   type SyncRequest,
 } from '@tidemark/contracts'
+import { noteArgs, parseNotes } from './host-note-texts.ts'
 import { profileText } from './host-profile-text.ts'
 import { KnownLeases } from './known-leases.ts'
 import {
@@ -267,6 +270,14 @@ export class RedisLeaseGroup implements LeaseGroup {
   async declareLost({ keys, generation }: LeaseLoss, signal?: AbortSignal): Promise<boolean> {
     const args = [generation, ...keysArgs(keys)]
     return replyNumber(await this.#run('declare-lost', args, signal)) === 1
+  }
+
+  async note(note: HostNote, signal?: AbortSignal): Promise<void> {
+    await this.#run('note', noteArgs(note), signal)
+  }
+
+  async readNotes(signal?: AbortSignal): Promise<GroupNotes> {
+    return parseNotes(await this.#run('read-notes', [], signal))
   }
 
   subscribe(listener: (hint: LeaseHint) => void): () => void {

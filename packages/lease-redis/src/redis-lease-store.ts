@@ -25,7 +25,7 @@ import { RedisHints } from './redis-hints.ts'
 import { RedisLeaseGroup } from './redis-lease-group.ts'
 import { readServerFacts } from './server-facts.ts'
 
-const KEY_NAMES = ['m', 'hd', 'hi', 'hx', 'hb', 'o', 'c', 't'] as const
+const KEY_NAMES = ['m', 'hd', 'hi', 'hx', 'hb', 'o', 'c', 't', 'ns', 'nt'] as const
 
 export interface RedisLeaseStoreOptions {
   /** Prefix of every key; must not contain braces. @default `tidemark:leases:` */

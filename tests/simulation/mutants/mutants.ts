@@ -15,7 +15,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: "if (lease === undefined) return 'lost'\n    if (checkpoint.lsn <",
       },
     ],
-    killedBy: 28,
+    killedBy: 16,
   },
   {
     name: 'checkpoint-goes-back',
@@ -27,7 +27,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: 2477,
+    killedBy: 1038,
   },
   {
     name: 'release-by-anybody',
@@ -39,7 +39,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: "if (lease === undefined) return 'lost'\n    const last",
       },
     ],
-    killedBy: 219,
+    killedBy: 222,
   },
   {
     name: 'acquire-from-the-living',
@@ -75,7 +75,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: 3222,
+    killedBy: 521,
   },
   {
     name: 'lease-clock-runs-free',
@@ -87,7 +87,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'seen.elapsedMs',
       },
     ],
-    killedBy: 828,
+    killedBy: 263,
   },
   {
     name: 'lease-clock-stands',
@@ -111,7 +111,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'if (head.planVersion > request.membershipVersion + membershipVersion) {',
       },
     ],
-    killedBy: 168,
+    killedBy: 385,
   },
   {
     name: 'override-keeps-epochs',
@@ -128,7 +128,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '...nextNumbers(state.head, present, storeTimeUs), epoch: present[0]?.epoch ?? 0,',
       },
     ],
-    killedBy: 1313,
+    killedBy: 875,
   },
   {
     name: 'clock-of-the-store',
@@ -176,7 +176,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: 20,
+    killedBy: 15,
   },
   {
     name: 'deadline-from-the-answer',
@@ -188,7 +188,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'this.#deadlineMs = Math.max(this.#deadlineMs, nowMs + ttlMs - this.marginMs)',
       },
     ],
-    killedBy: 2949,
+    killedBy: 2902,
   },
   {
     name: 'no-margin',
@@ -201,7 +201,7 @@ export const MUTANTS: readonly Mutant[] = [
           'this.#deadlineMs = Math.max(this.#deadlineMs, sentMs + ttlMs + 2 * this.marginMs)',
       },
     ],
-    killedBy: 20,
+    killedBy: 15,
   },
   {
     name: 'no-gate-after-a-stall',
@@ -346,7 +346,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: "if (outcomes[index] === 'lost' && checkpoint.lsn < 0) {",
       },
     ],
-    killedBy: 34,
+    killedBy: 16,
   },
   {
     name: 'past-lease-worked-on',
@@ -382,7 +382,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'if (keys === undefined || keys.length > 0) return false',
       },
     ],
-    killedBy: 117,
+    killedBy: 49,
   },
   {
     name: 'yields-to-itself',
@@ -394,7 +394,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'return incarnation === this.identity.incarnation',
       },
     ],
-    killedBy: 3982,
+    killedBy: 2566,
   },
   {
     name: 'sleeps-unseen',
@@ -456,7 +456,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'return this.#graceIsOver && !this.#finishesWork',
       },
     ],
-    killedBy: 914,
+    killedBy: 1285,
   },
   {
     name: 'waits-after-the-look',
@@ -480,7 +480,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: `this.#position = ${oneFurther('this.#position')}\n        await this.#failed(error, failures)\n`,
       },
     ],
-    killedBy: 2,
+    killedBy: 1,
   },
   {
     name: 'key-in-several-lanes',

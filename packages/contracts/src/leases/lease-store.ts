@@ -9,6 +9,7 @@ import type {
 } from './lease.ts'
 import type { ChangeFeedSource } from '../feed/change-feed-source.ts'
 import type { FeedRange } from '../ranges/feed-range.ts'
+import type { GroupNotes, HostNote } from './host-note.ts'
 import type { Presence } from '../presence.ts'
 
 /** Sums over the leases that a host holds, to compare with what the store attributes to it. */
@@ -245,6 +246,12 @@ export interface LeaseGroup {
    * nothing changed, if the set is whole or another caller was first.
    */
   declareLost(request: LeaseLoss, signal?: AbortSignal): Promise<boolean>
+  /**
+   * Keeps what a host tells of its work: see `HostSummary`. Nothing but `readNotes` reads it, and any of it may be lost.
+   * Absent where none is kept.
+   */
+  note?(note: HostNote, signal?: AbortSignal): Promise<void>
+  readNotes?(signal?: AbortSignal): Promise<GroupNotes>
   /** Calls back on hints until the returned function is called. */
   subscribe(listener: (hint: LeaseHint) => void): () => void
   /** Stops what this handle started. Does not touch the leases. */

@@ -19,6 +19,8 @@ export const LEASE_SCRIPTS = [
   'pause',
   'discard',
   'declare-lost',
+  'note',
+  'read-notes',
 ] as const
 
 export type LeaseScriptName = (typeof LEASE_SCRIPTS)[number]

@@ -1,8 +1,10 @@
 import type {
   BatchAttempts,
   FeedRange,
+  GroupNotes,
   HostProfile,
   HostSession,
+  HostSummary,
   Lease,
   LeaseGroupSnapshot,
   Lsn,
@@ -20,6 +22,8 @@ export interface GroupStatus {
 export interface GroupHost {
   readonly host: string
   readonly profile: HostProfile
+  /** What it last told of its work; undefined when it has told nothing yet, or the lease store keeps none. */
+  readonly summary: HostSummary | undefined
   /** How many leases it has at present. */
   readonly leases: number
 }
@@ -42,6 +46,7 @@ export interface GroupLease {
 export function groupStatus(
   group: string,
   { paused, hosts, leases }: LeaseGroupSnapshot,
+  { summaries }: Pick<GroupNotes, 'summaries'>,
 ): GroupStatus {
   const shown = leases
     .map((lease) => groupLease(lease, hosts))
@@ -52,6 +57,7 @@ export function groupStatus(
     hosts: hosts.map(({ host, profile }) => ({
       host,
       profile,
+      summary: summaries.find((summary) => summary.host === host),
       leases: shown.filter(({ owner }) => owner === host).length,
     })),
     leases: shown,

@@ -13,8 +13,10 @@ import {
   type Clock,
   type FeedMode,
   type FeedRange,
+  type GroupNotes,
   type LeaseGroup,
   type LeaseStore,
+  type LeaseTransition,
   checkedStart,
   type RequestOptions,
   type StartPosition,
@@ -63,6 +65,8 @@ const RULES: OptionRules<ProcessorGroupOptions> = {
   clock: option.clock,
 }
 
+const NO_NOTES: GroupNotes = { summaries: [], transitions: [] }
+
 /** Of a lease that others change again and again. */
 const ATTEMPT_LIMIT = 12
 const PAUSE_MS = 50
@@ -89,7 +93,20 @@ export class ProcessorGroup implements AsyncDisposable {
 
   async status({ signal }: RequestOptions = {}): Promise<GroupStatus> {
     const group = await this.#open(signal)
-    return groupStatus(this.group, await group.read(signal))
+    const [snapshot, notes = NO_NOTES] = await Promise.all([
+      group.read(signal),
+      group.readNotes?.(signal),
+    ])
+    return groupStatus(this.group, snapshot, notes)
+  }
+
+  /**
+   * What became of the group's leases, oldest first: about the last 2,000 transitions, as the hosts told them with their
+   * heartbeats. Empty where the lease store keeps none.
+   */
+  async transitions({ signal }: RequestOptions = {}): Promise<readonly LeaseTransition[]> {
+    const { transitions } = (await (await this.#open(signal)).readNotes?.(signal)) ?? NO_NOTES
+    return transitions
   }
 
   /**

@@ -22,6 +22,7 @@ import type { ObserverFactory } from '../observers/observer-factory.ts'
 import type { ObserverThreads } from '../observers/threads/observer-threads.ts'
 import type { HostEventName, HostEvents, PlacedLease } from './host-events.ts'
 import type { LeaseHealth } from './host-health.ts'
+import { HostNotes } from './host-notes.ts'
 import { LeaseProgress } from './lease-progress.ts'
 import { LeaseShaper, type JoinableLease } from './lease-shaper.ts'
 import { PositionReporter } from './position-reporter.ts'
@@ -84,6 +85,7 @@ export class HostLife<T extends DocumentBody> {
   readonly #shaper: LeaseShaper<T>
   /** Undefined for feeds that keep no positions of groups. */
   readonly #reporter: PositionReporter | undefined
+  readonly #notes: HostNotes
   readonly #coordinator: LeaseCoordinator
   #lastError: unknown
   #end: Promise<LifeEnd> | undefined
@@ -115,6 +117,7 @@ export class HostLife<T extends DocumentBody> {
     this.#reporter =
       positions &&
       new PositionReporter({ positions, group: options.group, clock, flush, onFailure })
+    this.#notes = new HostNotes({ group, hostName: options.hostName, clock })
     this.#coordinator = this.#newCoordinator(group)
   }
 
@@ -190,6 +193,7 @@ export class HostLife<T extends DocumentBody> {
     await Promise.all(this.#pumpRuns)
     await this.#shaper.stop()
     await this.#reporter?.stop()
+    await this.#notes.stop()
     await this.#parts.presence?.close()
     await this.#parts.group.close()
     const unreported = this.#reporter?.unreported ?? []
@@ -228,7 +232,11 @@ export class HostLife<T extends DocumentBody> {
       callTimeoutMs: options.leaseStoreTimeoutMs,
       startPump: (seat) => this.#startPump(seat),
       measureLoad: options.balanceBy === 'load' ? () => this.#measureLoad() : undefined,
-      onNotice: (notice) => this.#onLeaseNotice(notice),
+      onBeat: () => this.#notes.beat(),
+      onNotice: (notice) => {
+        this.#notes.onLease(notice)
+        this.#onLeaseNotice(notice)
+      },
     })
   }
 
@@ -249,6 +257,7 @@ export class HostLife<T extends DocumentBody> {
       options: this.#options,
       onNotice: (notice: PumpNotice) => {
         progress.note(notice)
+        this.#notes.onPump(held, notice)
         this.#onPumpNotice(held, notice)
       },
     }

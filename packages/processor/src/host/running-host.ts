@@ -66,9 +66,9 @@ export class RunningHost<T extends DocumentBody> {
       case 'fenced':
         return 'fenced'
       case 'draining':
-        return 'stopping'
+      // It tells its last positions; the host itself says when nothing runs any more.
       case 'ended':
-        return 'stopped'
+        return 'stopping'
     }
   }
 

@@ -36,6 +36,8 @@ export interface LeaseCoordinatorOptions {
   readonly startPump: (seat: PumpSeat) => LeasePump
   /** What this host's leases cost, for its profile. Must not throw. @default nothing is told */
   readonly measureLoad?: (() => string) | undefined
+  /** The session was begun or renewed. Must not throw. */
+  readonly onBeat?: (() => void) | undefined
   /** Must not throw. */
   readonly onNotice: (notice: LeaseNotice) => void
 }
@@ -231,6 +233,7 @@ export class LeaseCoordinator {
       event = { kind: 'failed', callId, error, jitter: random.fraction() }
     }
     if (this.#ended.signal.aborted) return
+    if (event.kind === 'replied' && call.op === 'sync') this.#options.onBeat?.()
     const couldDispatch = this.#core.mayDispatch(clock.monotonicMs())
     this.#handle(event)
     if (!couldDispatch && this.#mayDispatch()) {

@@ -1,9 +1,10 @@
-import type { LeaseHint, Random } from '@tidemark/contracts'
+import type { GroupNotes, LeaseHint, Random } from '@tidemark/contracts'
 import { applyChanges, newGroupState, type LeaseGroupState } from './lease-group-state.ts'
 
 /** One group, shared by all handles of it. */
 export interface MemoryGroup {
   state: LeaseGroupState
+  notes: GroupNotes
   readonly listeners: Set<(hint: LeaseHint) => void>
 }
 
@@ -24,7 +25,8 @@ export class LeaseMemory {
   open(group: string): MemoryGroup {
     let memory = this.#groups.get(group)
     if (memory === undefined) {
-      memory = { state: newGroupState(this.#random.hex(8)), listeners: new Set() }
+      const notes = { summaries: [], transitions: [] }
+      memory = { state: newGroupState(this.#random.hex(8)), notes, listeners: new Set() }
       this.#groups.set(group, memory)
     }
     return memory

@@ -2,11 +2,14 @@ import {
   checkedGroupName,
   systemClock,
   systemRandom,
+  TRANSITIONS_KEPT,
   checkOptions,
   option,
   type AcquiredLease,
   type CheckpointOutcome,
   type Clock,
+  type GroupNotes,
+  type HostNote,
   type Lease,
   type LeaseGroup,
   type LeaseGroupSnapshot,
@@ -28,6 +31,7 @@ import {
   type LeaseGroupState,
   type LeaseGroupStep,
 } from './lease-group-state.ts'
+import { SUMMARIES_KEPT, withSummary, withTransitions } from './kept-notes.ts'
 import { LeaseMemory, type MemoryGroup } from './lease-memory.ts'
 import { createLeases, declareLeasesLost, discardLeases } from './lease-set-model.ts'
 import { planGroup, setGroupPaused, syncGroup } from './membership-model.ts'
@@ -41,7 +45,9 @@ import { overrideLeases, replaceLeases } from './replace-model.ts'
 
 /** The operations of a lease group that a fault can hit. */
 export type LeaseOperation =
-  'openGroup' | 'listGroups' | Exclude<keyof LeaseGroup, 'group' | 'subscribe' | 'close'>
+  | 'openGroup'
+  | 'listGroups'
+  | Exclude<keyof LeaseGroup, 'group' | 'note' | 'readNotes' | 'subscribe' | 'close'>
 
 /** One call on its way. */
 export interface LeaseCall {
@@ -241,6 +247,19 @@ class MemoryLeaseGroup implements LeaseGroup {
 
   declareLost(request: LeaseLoss, signal?: AbortSignal): Promise<boolean> {
     return this.#run('declareLost', undefined, signal, (state) => declareLeasesLost(state, request))
+  }
+
+  /** No call on its way: no fault hits it. */
+  async note({ summary, transitions }: HostNote): Promise<void> {
+    const { notes } = this.#memory
+    this.#memory.notes = {
+      summaries: withSummary(notes.summaries, summary, SUMMARIES_KEPT),
+      transitions: withTransitions(notes.transitions, transitions, TRANSITIONS_KEPT),
+    }
+  }
+
+  async readNotes(): Promise<GroupNotes> {
+    return this.#memory.notes
   }
 
   subscribe(listener: (hint: LeaseHint) => void): () => void {

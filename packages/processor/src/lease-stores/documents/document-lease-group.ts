@@ -1,6 +1,8 @@
 import type {
   AcquiredLease,
   CheckpointOutcome,
+  GroupNotes,
+  HostNote,
   Lease,
   LeaseGroup,
   LeaseGroupSnapshot,
@@ -24,6 +26,7 @@ import {
 import { overrideLeases, replaceLeases } from '../replace-model.ts'
 import type { DocumentHints } from './document-hints.ts'
 import { planDocument, RELEASED_ID } from './lease-documents.ts'
+import { NoteDocuments } from './note-documents.ts'
 import { replaceLeaseDocuments } from './replace-lease-documents.ts'
 import { chunks, type LeasePartition, type PartitionView } from './lease-partition.ts'
 import { createLeaseSet, finishDiscard } from './lease-set-documents.ts'
@@ -39,12 +42,14 @@ export class DocumentLeaseGroup implements LeaseGroup {
   readonly #hints: DocumentHints
   readonly #seen = new Map<string, SeenLease>()
   readonly #unflushed: UnflushedLeases
+  readonly #notes: NoteDocuments
 
   constructor(partition: LeasePartition, hints: DocumentHints) {
     this.group = partition.group
     this.#partition = partition
     this.#hints = hints
     this.#unflushed = new UnflushedLeases(partition)
+    this.#notes = new NoteDocuments(partition)
   }
 
   sync(asked: SyncRequest, signal?: AbortSignal): Promise<SyncReply> {
@@ -255,6 +260,14 @@ export class DocumentLeaseGroup implements LeaseGroup {
     if (unreadable === undefined) return false
     await partition.retryLostRaces(() => partition.deleteLeases(unreadable, signal), signal)
     return true
+  }
+
+  note(note: HostNote, signal?: AbortSignal): Promise<void> {
+    return this.#notes.note(note, signal)
+  }
+
+  readNotes(signal?: AbortSignal): Promise<GroupNotes> {
+    return this.#notes.read(signal)
   }
 
   subscribe(listener: (hint: LeaseHint) => void): () => void {

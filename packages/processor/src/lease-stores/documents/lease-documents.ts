@@ -25,6 +25,9 @@ export const RELEASED_ID = 'released'
 /** The partition key value under which groups are listed. No group may be called so. */
 export const REGISTRY_PARTITION = '$groups'
 
+/** The one of what hosts tell of their work. */
+export const NOTES_PARTITION = '$notes'
+
 /** Heartbeats read and write it; it is small whatever the number of leases. */
 export interface GroupDocument
   extends DocumentBody, Omit<GroupHead, 'sessions' | 'seenMs' | 'ahead' | 'paused'> {

@@ -88,6 +88,8 @@ export interface LeaseStoreConformance {
   readonly timeGoesBack?: boolean | undefined
   /** Whether `subscribe` gives hints. @default true */
   readonly hints?: boolean | undefined
+  /** Whether the store keeps what hosts tell of their work. @default true */
+  readonly notes?: boolean | undefined
 }
 
 /** What the cases of the suite use. */

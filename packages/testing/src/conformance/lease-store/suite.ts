@@ -11,6 +11,7 @@ import {
 import { describeLeaseSet } from './lease-set.ts'
 import { describeMembership } from './membership.ts'
 import { describeModel } from './model.ts'
+import { describeNotes } from './notes.ts'
 import { describeOverride } from './override.ts'
 import { describeOwnership } from './ownership.ts'
 import { describePause } from './pause.ts'
@@ -59,6 +60,7 @@ export function leaseStoreConformance(options: LeaseStoreConformance): void {
     describeAttempts(suite)
     describePause(suite)
     describeHints(suite)
+    describeNotes(suite)
     describeModel(suite)
   })
 }

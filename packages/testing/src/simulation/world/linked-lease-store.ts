@@ -58,6 +58,7 @@ function linkedGroup(group: LeaseGroup, call: Call, link: NetworkLink): LeaseGro
     reconcile: (request) => call('reconcile', () => group.reconcile(request)),
     discard: (token) => call('discard', () => group.discard(token)),
     declareLost: (request) => call('declareLost', () => group.declareLost(request)),
+    note: (note) => call('note', async () => group.note?.(note)),
     subscribe: listen,
     close: () => group.close(),
   }

@@ -74,6 +74,7 @@ function watchedGroup(group: LeaseGroup, watch: CallWatch): LeaseGroup {
     discard: (token, s) => call('discard', { signal: s }, () => group.discard(token, s)),
     declareLost: (request, s) =>
       call('declareLost', { signal: s }, () => group.declareLost(request, s)),
+    note: async (note, s) => group.note?.(note, s),
     subscribe: (listener) => group.subscribe(listener),
     close: () => group.close(),
   }

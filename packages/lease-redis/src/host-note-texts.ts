@@ -1,0 +1,41 @@
+import {
+  TRANSITIONS_KEPT,
+  isHostSummary,
+  isLeaseTransition,
+  type GroupNotes,
+  type HostNote,
+} from '@tidemark/contracts'
+import { replyList, replyText } from './lease-replies.ts'
+
+/** Arguments of note.lua. */
+export function noteArgs({ summary, transitions }: HostNote): readonly string[] {
+  const told = transitions.map((transition) => JSON.stringify(transition))
+  return [summary.host, JSON.stringify(summary), String(TRANSITIONS_KEPT), ...told]
+}
+
+/** An answer of read-notes.lua, without what no host wrote. */
+export function parseNotes(reply: unknown): GroupNotes {
+  const [summaries, transitions] = replyList(reply).map(hashValues)
+  const numbered = transitions?.map((text) => text.split(/\|(.*)/s, 2)) ?? []
+  return {
+    summaries: summaries?.map(parsed).filter(isHostSummary) ?? [],
+    transitions: numbered
+      .sort(([a], [b]) => Number(a) - Number(b))
+      .map(([, transition]) => parsed(transition))
+      .filter(isLeaseTransition),
+  }
+}
+
+function hashValues(fields: unknown): readonly string[] {
+  return replyList(fields)
+    .filter((_, index) => index % 2 === 1)
+    .map(replyText)
+}
+
+function parsed(text = ''): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
