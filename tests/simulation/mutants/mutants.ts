@@ -566,7 +566,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'announce: false, sync: (records) => haveTries(records) && records.length > 1e3',
       },
     ],
-    killedBy: 1960,
+    killedBy: 1748,
   },
   {
     name: 'told-before-flush',
@@ -590,7 +590,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: 533,
+    killedBy: 1148,
   },
   {
     name: 'recovers-from-now',
