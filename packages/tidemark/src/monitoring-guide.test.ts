@@ -4,6 +4,7 @@ import {
   ChangeFeedEstimator,
   ChangeFeedProcessorHost,
   DocumentLeaseStore,
+  ProcessorGroup,
   openStore,
   type Change,
   type Collection,
@@ -92,6 +93,33 @@ test('PH-9 monitoring.md: a job that does all there is, and how far a group is b
   await estimator[Symbol.asyncDispose]()
 })
 
+test('PH-10 monitoring.md: what hosts of other processes do', async () => {
+  await write(10)
+  const host = new ChangeFeedProcessorHost<Order>({
+    hostName: 'worker-1',
+    group: 'mirror',
+    feed: orders,
+    leases,
+    feedOptions: { startFromBeginning: true },
+  })
+  await host.runUntilCaughtUp(Mirror, { timeoutMs: 60_000 })
+  await using group = new ProcessorGroup({ leases, group: 'mirror' })
+  for (const { host, leases: count, summary } of (await group.status()).hosts) {
+    report({ host, count, rate: summary?.changesPerS, p99: summary?.batchMs?.p99 })
+    report({ errors: summary?.errors, last: summary?.lastError?.message, halted: summary?.halted })
+  }
+  for (const { atMs, host, leaseId, kind, reason } of await group.transitions()) {
+    report({ atMs, host, leaseId, kind, reason })
+  }
+  expect(reports).toHaveLength(4)
+  expect(reports).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ host: 'worker-1', kind: 'acquired' }),
+      expect.objectContaining({ host: 'worker-1', kind: 'released', reason: 'shutdown' }),
+    ]),
+  )
+})
+
 test('PH-9 monitoring.md: the health of a host, and waiting for others', async () => {
   await write(10)
   await using host = new ChangeFeedProcessorHost<Order>({
@@ -120,7 +148,7 @@ test('every snippet of monitoring.md is in this file', async () => {
   const guide = new URL('../../../docs/guide/monitoring.md', import.meta.url)
   const text = await readFile(guide, 'utf8')
   const snippets = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, snippet = '']) => snippet)
-  expect(snippets).toHaveLength(4)
+  expect(snippets).toHaveLength(5)
   for (const snippet of snippets) expect(here).toContain(squeezed(snippet))
 })
 

@@ -1,5 +1,6 @@
 import type {
   AcquiredLease,
+  BatchOperation,
   CheckpointOutcome,
   GroupNotes,
   HostNote,
@@ -25,7 +26,7 @@ import {
 } from '../ownership-model.ts'
 import { overrideLeases, replaceLeases } from '../replace-model.ts'
 import type { DocumentHints } from './document-hints.ts'
-import { planDocument, RELEASED_ID } from './lease-documents.ts'
+import { planDocument, releasedDocument } from './lease-documents.ts'
 import { NoteDocuments } from './note-documents.ts'
 import { replaceLeaseDocuments } from './replace-lease-documents.ts'
 import { chunks, type LeasePartition, type PartitionView } from './lease-partition.ts'
@@ -322,7 +323,7 @@ export class DocumentLeaseGroup implements LeaseGroup {
           ...records.map((record, index) =>
             partition.replaceLease(seen[index]?.set ?? '', record, seen[index]?.etag),
           ),
-          ...(announce ? [releasedOperation(partition)] : []),
+          ...(announce ? [announcement(partition)] : []),
         ],
         signal,
         synced,
@@ -389,13 +390,6 @@ function haveTries(records: readonly LeaseRecord[]): boolean {
 }
 
 /** Tells waiting hosts that leases came free. Unconditional, so that it never makes a release wait. */
-function releasedOperation({ group, random }: LeasePartition): {
-  kind: 'upsert'
-  document: { id: string; partitionKey: string; kind: 'released'; stamp: string }
-} {
-  const stamp = random.hex(8)
-  return {
-    kind: 'upsert',
-    document: { id: RELEASED_ID, partitionKey: group, kind: 'released', stamp },
-  }
+function announcement({ group, random }: LeasePartition): BatchOperation {
+  return { kind: 'upsert', document: releasedDocument(group, random.hex(8)) }
 }

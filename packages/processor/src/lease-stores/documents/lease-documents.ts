@@ -169,6 +169,10 @@ export function planDocument(
   return { id: PLAN_ID, partitionKey: group, kind: 'plan', set, hosts }
 }
 
+export function releasedDocument(group: string, stamp: string): DocumentBody {
+  return Object.assign({ id: RELEASED_ID }, { partitionKey: group, kind: 'released', stamp })
+}
+
 /** The targets, if the plan is for this set. */
 export function parsePlanDocument(
   document: DocumentBody,
