@@ -187,7 +187,6 @@ export {
   TRANSITIONS_KEPT,
   isHostSummary,
   isLeaseTransition,
-  type GroupNotes,
   type HostNote,
   type HostSummary,
   type LeaseTransition,

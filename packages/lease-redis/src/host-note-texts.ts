@@ -2,8 +2,9 @@ import {
   TRANSITIONS_KEPT,
   isHostSummary,
   isLeaseTransition,
-  type GroupNotes,
   type HostNote,
+  type HostSummary,
+  type LeaseTransition,
 } from '@tidemark/contracts'
 import { replyList, replyText } from './lease-replies.ts'
 
@@ -14,16 +15,16 @@ export function noteArgs({ summary, transitions }: HostNote): readonly string[] 
 }
 
 /** An answer of read-notes.lua, without what no host wrote. */
-export function parseNotes(reply: unknown): GroupNotes {
-  const [summaries, transitions] = replyList(reply).map(hashValues)
-  const numbered = transitions?.map((text) => text.split(/\|(.*)/s, 2)) ?? []
-  return {
-    summaries: summaries?.map(parsed).filter(isHostSummary) ?? [],
-    transitions: numbered
-      .sort(([a], [b]) => Number(a) - Number(b))
-      .map(([, transition]) => parsed(transition))
-      .filter(isLeaseTransition),
-  }
+export function parseSummaries(reply: unknown): readonly HostSummary[] {
+  return hashValues(reply).map(parsed).filter(isHostSummary)
+}
+
+export function parseTransitions(reply: unknown): readonly LeaseTransition[] {
+  return hashValues(reply)
+    .map((text) => text.split(/\|(.*)/s, 2))
+    .sort(([a], [b]) => Number(a) - Number(b))
+    .map(([, transition]) => parsed(transition))
+    .filter(isLeaseTransition)
 }
 
 function hashValues(fields: unknown): readonly string[] {

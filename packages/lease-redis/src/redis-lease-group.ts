@@ -10,22 +10,23 @@ import {
   type Checkpoint,
   type CheckpointOutcome,
   type FeedRange,
-  type GroupNotes,
   type HeldLease,
   type HostNote,
+  type HostSummary,
   type HostIdentity,
   type Lease,
   type LeaseGroup,
   type LeaseGroupSnapshot,
   type LeaseHint,
   type LeaseLoss,
+  type LeaseTransition,
   type NewLease,
   type PlanRequest,
   type ReconcileReply,
   type SyncReply,
   type SyncRequest,
 } from '@tidemark/contracts'
-import { noteArgs, parseNotes } from './host-note-texts.ts'
+import { noteArgs, parseSummaries, parseTransitions } from './host-note-texts.ts'
 import { profileText } from './host-profile-text.ts'
 import { KnownLeases } from './known-leases.ts'
 import {
@@ -276,8 +277,12 @@ export class RedisLeaseGroup implements LeaseGroup {
     await this.#run('note', noteArgs(note), signal)
   }
 
-  async readNotes(signal?: AbortSignal): Promise<GroupNotes> {
-    return parseNotes(await this.#run('read-notes', [], signal))
+  async readSummaries(signal?: AbortSignal): Promise<readonly HostSummary[]> {
+    return parseSummaries(await this.#run('read-notes', ['summaries'], signal))
+  }
+
+  async readTransitions(signal?: AbortSignal): Promise<readonly LeaseTransition[]> {
+    return parseTransitions(await this.#run('read-notes', ['transitions'], signal))
   }
 
   subscribe(listener: (hint: LeaseHint) => void): () => void {

@@ -55,14 +55,6 @@ export interface HostNote {
   readonly transitions: readonly LeaseTransition[]
 }
 
-/** What the hosts of a group told. Any of it may be missing. */
-export interface GroupNotes {
-  /** The last of each host: of about 256 that told something. */
-  readonly summaries: readonly HostSummary[]
-  /** About the last `TRANSITIONS_KEPT`, oldest first. */
-  readonly transitions: readonly LeaseTransition[]
-}
-
 /** Transitions that a lease store keeps of a group: those of 20 hosts that take 1,000 leases are half of it. */
 export const TRANSITIONS_KEPT = 2_000
 

@@ -9,7 +9,7 @@ import type {
 } from './lease.ts'
 import type { ChangeFeedSource } from '../feed/change-feed-source.ts'
 import type { FeedRange } from '../ranges/feed-range.ts'
-import type { GroupNotes, HostNote } from './host-note.ts'
+import type { HostNote, HostSummary, LeaseTransition } from './host-note.ts'
 import type { Presence } from '../presence.ts'
 
 /** Sums over the leases that a host holds, to compare with what the store attributes to it. */
@@ -247,11 +247,14 @@ export interface LeaseGroup {
    */
   declareLost(request: LeaseLoss, signal?: AbortSignal): Promise<boolean>
   /**
-   * Keeps what a host tells of its work: see `HostSummary`. Nothing but `readNotes` reads it, and any of it may be lost.
-   * Absent where none is kept.
+   * Keeps what a host tells of its work. No rule depends on it, and any of it may be lost. Absent where none is kept, as the
+   * two that read it.
    */
   note?(note: HostNote, signal?: AbortSignal): Promise<void>
-  readNotes?(signal?: AbortSignal): Promise<GroupNotes>
+  /** The last of each host: of about 256 that told something. */
+  readSummaries?(signal?: AbortSignal): Promise<readonly HostSummary[]>
+  /** About the last `TRANSITIONS_KEPT`, oldest first. */
+  readTransitions?(signal?: AbortSignal): Promise<readonly LeaseTransition[]>
   /** Calls back on hints until the returned function is called. */
   subscribe(listener: (hint: LeaseHint) => void): () => void
   /** Stops what this handle started. Does not touch the leases. */

@@ -1,7 +1,6 @@
 import type {
   BatchAttempts,
   FeedRange,
-  GroupNotes,
   HostProfile,
   HostSession,
   HostSummary,
@@ -46,7 +45,7 @@ export interface GroupLease {
 export function groupStatus(
   group: string,
   { paused, hosts, leases }: LeaseGroupSnapshot,
-  { summaries }: Pick<GroupNotes, 'summaries'>,
+  summaries: readonly HostSummary[],
 ): GroupStatus {
   const shown = leases
     .map((lease) => groupLease(lease, hosts))

@@ -13,7 +13,6 @@ import {
   type Clock,
   type FeedMode,
   type FeedRange,
-  type GroupNotes,
   type LeaseGroup,
   type LeaseStore,
   type LeaseTransition,
@@ -65,8 +64,6 @@ const RULES: OptionRules<ProcessorGroupOptions> = {
   clock: option.clock,
 }
 
-const NO_NOTES: GroupNotes = { summaries: [], transitions: [] }
-
 /** Of a lease that others change again and again. */
 const ATTEMPT_LIMIT = 12
 const PAUSE_MS = 50
@@ -93,11 +90,11 @@ export class ProcessorGroup implements AsyncDisposable {
 
   async status({ signal }: RequestOptions = {}): Promise<GroupStatus> {
     const group = await this.#open(signal)
-    const [snapshot, notes = NO_NOTES] = await Promise.all([
+    const [snapshot, summaries = []] = await Promise.all([
       group.read(signal),
-      group.readNotes?.(signal),
+      group.readSummaries?.(signal),
     ])
-    return groupStatus(this.group, snapshot, notes)
+    return groupStatus(this.group, snapshot, summaries)
   }
 
   /**
@@ -105,8 +102,7 @@ export class ProcessorGroup implements AsyncDisposable {
    * heartbeats. Empty where the lease store keeps none.
    */
   async transitions({ signal }: RequestOptions = {}): Promise<readonly LeaseTransition[]> {
-    const { transitions } = (await (await this.#open(signal)).readNotes?.(signal)) ?? NO_NOTES
-    return transitions
+    return (await (await this.#open(signal)).readTransitions?.(signal)) ?? []
   }
 
   /**

@@ -1,10 +1,11 @@
-import type { GroupNotes, LeaseHint, Random } from '@tidemark/contracts'
+import type { HostSummary, LeaseHint, LeaseTransition, Random } from '@tidemark/contracts'
 import { applyChanges, newGroupState, type LeaseGroupState } from './lease-group-state.ts'
 
 /** One group, shared by all handles of it. */
 export interface MemoryGroup {
   state: LeaseGroupState
-  notes: GroupNotes
+  summaries: readonly HostSummary[]
+  transitions: readonly LeaseTransition[]
   readonly listeners: Set<(hint: LeaseHint) => void>
 }
 
@@ -25,8 +26,8 @@ export class LeaseMemory {
   open(group: string): MemoryGroup {
     let memory = this.#groups.get(group)
     if (memory === undefined) {
-      const notes = { summaries: [], transitions: [] }
-      memory = { state: newGroupState(this.#random.hex(8)), notes, listeners: new Set() }
+      const state = newGroupState(this.#random.hex(8))
+      memory = { state, summaries: [], transitions: [], listeners: new Set() }
       this.#groups.set(group, memory)
     }
     return memory

@@ -8,14 +8,15 @@ import {
   type AcquiredLease,
   type CheckpointOutcome,
   type Clock,
-  type GroupNotes,
   type HostNote,
+  type HostSummary,
   type Lease,
   type LeaseGroup,
   type LeaseGroupSnapshot,
   type LeaseHint,
   type LeaseLoss,
   type LeaseStore,
+  type LeaseTransition,
   type RequestOptions,
   type NewLease,
   type PlanRequest,
@@ -43,11 +44,13 @@ import {
 } from './ownership-model.ts'
 import { overrideLeases, replaceLeases } from './replace-model.ts'
 
+type Notes = Pick<LeaseGroup, 'note' | 'readSummaries' | 'readTransitions'>
+
 /** The operations of a lease group that a fault can hit. */
 export type LeaseOperation =
   | 'openGroup'
   | 'listGroups'
-  | Exclude<keyof LeaseGroup, 'group' | 'note' | 'readNotes' | 'subscribe' | 'close'>
+  | Exclude<keyof LeaseGroup, 'group' | keyof Notes | 'subscribe' | 'close'>
 
 /** One call on its way. */
 export interface LeaseCall {
@@ -251,15 +254,17 @@ class MemoryLeaseGroup implements LeaseGroup {
 
   /** No call on its way: no fault hits it. */
   async note({ summary, transitions }: HostNote): Promise<void> {
-    const { notes } = this.#memory
-    this.#memory.notes = {
-      summaries: withSummary(notes.summaries, summary, SUMMARIES_KEPT),
-      transitions: withTransitions(notes.transitions, transitions, TRANSITIONS_KEPT),
-    }
+    const memory = this.#memory
+    memory.summaries = withSummary(memory.summaries, summary, SUMMARIES_KEPT)
+    memory.transitions = withTransitions(memory.transitions, transitions, TRANSITIONS_KEPT)
   }
 
-  async readNotes(): Promise<GroupNotes> {
-    return this.#memory.notes
+  async readSummaries(): Promise<readonly HostSummary[]> {
+    return this.#memory.summaries
+  }
+
+  async readTransitions(): Promise<readonly LeaseTransition[]> {
+    return this.#memory.transitions
   }
 
   subscribe(listener: (hint: LeaseHint) => void): () => void {

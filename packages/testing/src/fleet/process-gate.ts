@@ -133,7 +133,6 @@ export class GatedLeaseStore implements LeaseStore {
       discard: (token, s) => pass('discard', () => group.discard(token, s)),
       declareLost: (request, s) => pass('declareLost', () => group.declareLost(request, s)),
       ...(group.note && { note: (note, s) => pass('note', () => group.note!(note, s)) }),
-      ...(group.readNotes && { readNotes: (s) => pass('readNotes', () => group.readNotes!(s)) }),
       subscribe: (listener) => this.#subscribe(group, listener),
       close: () => group.close(),
     }

@@ -2,13 +2,14 @@ import type {
   AcquiredLease,
   BatchOperation,
   CheckpointOutcome,
-  GroupNotes,
   HostNote,
+  HostSummary,
   Lease,
   LeaseGroup,
   LeaseGroupSnapshot,
   LeaseHint,
   LeaseLoss,
+  LeaseTransition,
   NewLease,
   PlanRequest,
   ReconcileReply,
@@ -267,8 +268,12 @@ export class DocumentLeaseGroup implements LeaseGroup {
     return this.#notes.note(note, signal)
   }
 
-  readNotes(signal?: AbortSignal): Promise<GroupNotes> {
-    return this.#notes.read(signal)
+  readSummaries(signal?: AbortSignal): Promise<readonly HostSummary[]> {
+    return this.#notes.readSummaries(signal)
+  }
+
+  readTransitions(signal?: AbortSignal): Promise<readonly LeaseTransition[]> {
+    return this.#notes.readTransitions(signal)
   }
 
   subscribe(listener: (hint: LeaseHint) => void): () => void {

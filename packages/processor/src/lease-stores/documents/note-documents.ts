@@ -3,8 +3,9 @@ import {
   isHostSummary,
   isLeaseTransition,
   type DocumentBody,
-  type GroupNotes,
   type HostNote,
+  type HostSummary,
+  type LeaseTransition,
 } from '@tidemark/contracts'
 import { SUMMARIES_KEPT, withSummary, withTransitions } from '../kept-notes.ts'
 import { NOTES_PARTITION } from './lease-documents.ts'
@@ -41,22 +42,21 @@ export class NoteDocuments {
     )
   }
 
-  read(signal?: AbortSignal): Promise<GroupNotes> {
+  async readSummaries(signal?: AbortSignal): Promise<readonly HostSummary[]> {
+    return (await this.#read('summaries', signal)).filter(isHostSummary)
+  }
+
+  async readTransitions(signal?: AbortSignal): Promise<readonly LeaseTransition[]> {
+    const transitions = (await this.#read('transitions', signal)).filter(isLeaseTransition)
+    return transitions.sort((a, b) => a.atMs - b.atMs)
+  }
+
+  #read(kind: NotesKind, signal?: AbortSignal): Promise<readonly unknown[]> {
     const { collection } = this.#partition
     return this.#partition.retryLostRaces(async () => {
-      const itemsOf = async (kind: NotesKind): Promise<readonly unknown[]> => {
-        const slots = Array.from({ length: SLOTS }, (_, slot) => this.#id(kind, slot))
-        const reads = slots.map((id) => collection.read(id, NOTES_PARTITION, { signal }))
-        return (await Promise.all(reads)).flatMap(({ document }) => itemsIn(document))
-      }
-      const [summaries, transitions] = await Promise.all([
-        itemsOf('summaries'),
-        itemsOf('transitions'),
-      ])
-      return {
-        summaries: summaries.filter(isHostSummary),
-        transitions: transitions.filter(isLeaseTransition).sort((a, b) => a.atMs - b.atMs),
-      }
+      const ids = Array.from({ length: SLOTS }, (_, slot) => this.#id(kind, slot))
+      const reads = ids.map((id) => collection.read(id, NOTES_PARTITION, { signal }))
+      return (await Promise.all(reads)).flatMap(({ document }) => itemsIn(document))
     }, signal)
   }
 

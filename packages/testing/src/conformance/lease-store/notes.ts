@@ -81,7 +81,10 @@ async function notesOf(group: LeaseGroup): Promise<{
   summaries: readonly HostSummary[]
   transitions: readonly LeaseTransition[]
 }> {
-  const notes = await group.readNotes?.()
-  if (notes === undefined) throw new Error('the lease store under test keeps no notes')
-  return notes
+  const [summaries, transitions] = await Promise.all([
+    group.readSummaries?.(),
+    group.readTransitions?.(),
+  ])
+  if (summaries !== undefined && transitions !== undefined) return { summaries, transitions }
+  throw new Error('the lease store under test keeps no notes')
 }

@@ -24,12 +24,12 @@ export interface GroupRows {
 
 /** Puts together what the leases, the hosts' heartbeats and the last measure of the lag say. */
 export function groupRows(
-  { ref, snapshot, followed }: ReadGroup,
+  { ref, snapshot, summaries: told, followed }: ReadGroup,
   latest: FeedEstimate | undefined,
   nowMs: number,
 ): GroupRows {
-  const summaries = new Map(snapshot.hosts.map(({ host, profile }) => [host, hostSummary(profile)]))
-  const halted = new Set([...summaries.values()].flatMap((summary) => summary?.halted ?? []))
+  const summaries = new Map(told.map((summary) => [summary.host, hostSummary(summary)]))
+  const halted = new Set([...summaries.values()].flatMap((summary) => summary.halted))
   const measured = new Map(latest?.leases.map((one) => [one.leaseId, one]))
   const present = snapshot.leases.map((lease) =>
     leaseRow(lease, {
@@ -154,7 +154,7 @@ function hostRows(
     summaries,
     leases,
   }: {
-    readonly summaries: ReadonlyMap<string, HostSummary | null>
+    readonly summaries: ReadonlyMap<string, HostSummary>
     readonly leases: readonly LeaseRow[]
   },
 ): readonly HostRow[] {

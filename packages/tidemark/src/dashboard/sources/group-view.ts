@@ -1,7 +1,7 @@
 import type { GroupRef, GroupView } from '../views.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { groupRows } from './group-rows.ts'
-import { readTimeline } from './timeline.ts'
+import { timelineRows } from './timeline.ts'
 
 /** Rejects with ERR_NOT_FOUND, and as the lease store does. */
 export async function readGroupView(
@@ -12,16 +12,16 @@ export async function readGroupView(
   const { latest, samples } = sampler.lagOf(ref)
   const { row, leases, hosts } = groupRows(read, latest, clock.wallMs())
   const { id: _, ranges: __, hosts: ___, ...head } = row
-  const timeline = await readTimeline(read.group)
+  const transitions = await read.group.readTransitions?.()
   const durability = await read.leases.readDurability?.()
   return {
     atMs: clock.wallMs(),
     head: {
       ...head,
       durability: durability?.level ?? null,
-      hasTimeline: timeline !== undefined,
+      hasTimeline: transitions !== undefined,
       sampleMs: sampler.sampleMs,
     },
-    tables: { leases, hosts, timeline: timeline ?? [], samples },
+    tables: { leases, hosts, timeline: timelineRows(transitions ?? []), samples },
   }
 }

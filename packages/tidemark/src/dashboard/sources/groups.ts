@@ -1,5 +1,6 @@
 import {
   errorCode,
+  type HostSummary,
   type LeaseGroup,
   type LeaseGroupSnapshot,
   type LeaseStore,
@@ -30,6 +31,8 @@ export interface ReadGroup {
   readonly leases: LeaseStore
   readonly group: LeaseGroup
   readonly snapshot: LeaseGroupSnapshot
+  /** What its hosts told of their work. */
+  readonly summaries: readonly HostSummary[]
   /** Undefined when it is not in this store. */
   readonly followed: NamedCollection | undefined
 }
@@ -67,10 +70,10 @@ export class Groups {
     this.#opened.set(key, opening)
     try {
       const group = await opening
-      const snapshot = await group.read()
+      const [snapshot, summaries = []] = await Promise.all([group.read(), group.readSummaries?.()])
       const positions = snapshot.leases.map(({ checkpoint }) => checkpoint.continuation)
       const followed = followedCollection(await collectionsByRid(this.#store), positions)
-      return { ref, leases, group, snapshot, followed }
+      return { ref, leases, group, snapshot, summaries, followed }
     } catch (error) {
       this.#opened.delete(key)
       await close(opening)
