@@ -1,43 +1,7 @@
 import { expect, test } from 'vitest'
-import { ChangeFeedProcessorHost, DocumentLeaseStore, type Store } from '../index.ts'
+import { LEASES, MIRROR, ORDERS, startHost, write } from './mirrored-orders.fixture.ts'
 import { OpenedPage } from './opened-page.fixture.ts'
 import type { GroupView } from './views.ts'
-
-const LEASES = 'shop/leases'
-const MIRROR = { leases: LEASES, group: 'mirror' }
-const ORDERS = { database: 'shop', collection: 'orders' }
-
-async function write(store: Store, count: number, from = 0): Promise<void> {
-  const orders = await store
-    .database('shop')
-    .createCollectionIfNotExists<{ id: string; total: number }>({
-      id: 'orders',
-      partitionKey: '/id',
-      partitionCount: 4,
-    })
-  for (let n = from; n < from + count; n += 1) await orders.upsert({ id: `o${n}`, total: n })
-}
-
-async function startHost(
-  store: Store,
-  { hostName = 'worker-1', fails = false }: { hostName?: string; fails?: boolean } = {},
-): Promise<ChangeFeedProcessorHost> {
-  const shop = store.database('shop')
-  await shop.createCollectionIfNotExists({ id: 'leases', partitionKey: '/partitionKey' })
-  const host = new ChangeFeedProcessorHost({
-    hostName,
-    group: 'mirror',
-    feed: shop.collection('orders'),
-    leases: new DocumentLeaseStore(shop.collection('leases')),
-    feedOptions: { startFromBeginning: true },
-  })
-  await host.registerObserver({
-    processChanges: () => {
-      if (fails) throw new Error('it fails')
-    },
-  })
-  return host
-}
 
 test('the overview has databases, collections, groups with their lag, hosts and queues', async () => {
   await using page = await OpenedPage.open({ environment: 'test' })

@@ -6,7 +6,8 @@ export interface RangeWithAncestors {
 
 /**
  * The ranges that each range was made of, of present ranges and of all of their ancestors. The store keeps only whole lists
- * of ancestors. A split makes two ranges with consecutive ids, and a merge one range with the ancestors of both.
+ * of ancestors. A split makes two ranges with consecutive ids, and a merge one range with the ancestors of both. So the origin
+ * of a range that was made with the collection and merged later is not always certain.
  */
 export function parentsOf(
   present: readonly RangeWithAncestors[],
@@ -19,34 +20,56 @@ export function parentsOf(
       if (known === undefined || known.length > index) before.set(id, parents.slice(0, index))
     }
   }
+  const live = new Set(present.map(({ id }) => id))
   const ids = [...before.keys()].sort((one, other) => Number(one) - Number(other))
   const ancestors = new Map<string, readonly string[]>()
-  for (const id of ids) ancestors.set(id, ancestorsOf(id, before))
-  return new Map(
-    ids.map((id) => {
-      const all = ancestors.get(id) ?? []
-      const last = all.at(-1)
-      if (last === undefined) return [id, []]
-      const older = new Set([last, ...(ancestors.get(last) ?? [])])
-      const other = all.findLast((one) => !older.has(one))
-      return [id, other === undefined ? [last] : [other, last]]
-    }),
-  )
+  for (const id of ids) {
+    const listed = before.get(id) ?? []
+    ancestors.set(id, live.has(id) ? listed : ancestorsOf(id, { listed, before, ancestors }))
+  }
+  return new Map(ids.map((id) => [id, lastOf(ancestors.get(id) ?? [], ancestors)]))
 }
 
-/** In the list of a merged range, the second half of a split stands behind the first, which is no ancestor of it. */
+type Lists = ReadonlyMap<string, readonly string[]>
+
+/** The last ancestor, and before it the last that is none of its ancestors, if there is one: they were merged. */
+function lastOf(all: readonly string[], ancestors: Lists): readonly string[] {
+  const last = all.at(-1)
+  if (last === undefined) return []
+  const older = new Set([last, ...(ancestors.get(last) ?? [])])
+  const other = all.findLast((one) => !older.has(one))
+  return other === undefined ? [last] : [other, last]
+}
+
+/**
+ * Of a range that is gone: what stands before it in the list of another one, without what came into that list by a merge.
+ * `ancestors`: of all ranges with lower ids.
+ */
 function ancestorsOf(
   id: string,
-  before: ReadonlyMap<string, readonly string[]>,
+  {
+    listed,
+    before,
+    ancestors,
+  }: { readonly listed: readonly string[]; readonly before: Lists; readonly ancestors: Lists },
 ): readonly string[] {
-  const own = before.get(id) ?? []
-  const first = String(Number(id) - 1)
-  const isFirst = sameList(before.get(String(Number(id) + 1)), own)
-  if (isFirst || !own.includes(first)) return own
-  const rest = own.filter((one) => one !== first)
-  return rest.length > 0 && sameList(before.get(first), rest) ? rest : own
+  const beside = (by: number): string => String(Number(id) + by)
+  // The other half of a split has the same ancestors, and stands beside it.
+  const isHalf = (other: readonly string[] | undefined, next: readonly string[] | undefined) =>
+    other !== undefined &&
+    lastOf(other, ancestors).length === 1 &&
+    other.every((one) => listed.includes(one)) &&
+    !(next !== undefined && sameList(next, other))
+  const lower = ancestors.get(beside(-1))
+  if (lower !== undefined && isHalf(lower, ancestors.get(beside(-2)))) return lower
+  // Not resolved yet: the second half of a split may have the first in its list.
+  const higher = before.get(beside(1))?.filter((one) => one !== id)
+  const next = before.get(beside(2))?.filter((one) => one !== beside(1))
+  if (higher !== undefined && isHalf(higher, next)) return higher
+  // Neither a half nor merged: one that was made with the collection.
+  return lastOf(listed, ancestors).length > 1 ? listed : []
 }
 
-function sameList(one: readonly string[] | undefined, other: readonly string[]): boolean {
-  return one?.length === other.length && one.every((value, index) => value === other[index])
+function sameList(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((value, index) => value === other[index])
 }
