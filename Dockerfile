@@ -40,9 +40,8 @@ USER node
 VOLUME /data
 # The gateway, AMQP, administration.
 EXPOSE 8081 5672 5300
-# Without a signature it answers 401: that is how it says that it is well.
 HEALTHCHECK --interval=5s --timeout=3s --start-period=5s --retries=5 \
-  CMD ["node", "--eval", "fetch('http://127.0.0.1:8081/').then(({ status }) => process.exit(status === 401 ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "--eval", "fetch('http://127.0.0.1:8081/readyz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "packages/tidemark/dist/cli/main.js"]
 # Inside a container loopback would be nobody's. Who may connect is decided by the ports that are published: plain http
 # (--insecure-http) is for those of 127.0.0.1, as above, and for a proxy on the container's own network.
