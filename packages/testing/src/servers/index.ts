@@ -15,6 +15,7 @@ export {
   type PgBouncerProgram,
 } from './ensure-pgbouncer.ts'
 export { ensurePostgresServer, type EnsurePostgresServerOptions } from './ensure-postgres-server.ts'
+export { ensurePromtool, type EnsurePromtoolOptions } from './ensure-promtool.ts'
 export { ensureProton, type EnsureProtonOptions, type ProtonPython } from './ensure-proton.ts'
 export { ensureRedisServer, type EnsureRedisServerOptions } from './ensure-redis-server.ts'
 export { ensureChromium, type EnsureChromiumOptions } from './ensure-chromium.ts'

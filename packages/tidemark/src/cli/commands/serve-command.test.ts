@@ -430,3 +430,28 @@ test('probes are open without a key, on serve and on dev, and say no names', asy
     expect(await served.end('SIGTERM')).toBe(0)
   }
 })
+
+test('/metrics is answered on loopback, and elsewhere to credentials only', async () => {
+  const metrics = async (args: readonly string[], headers: Record<string, string> = {}) => {
+    const served = new Served([...args])
+    const url = `${await served.endpoint()}metrics`
+    const first = await fetch(url, { headers })
+    await first.text()
+    const text = await (await fetch(url, { headers })).text()
+    expect(await served.end('SIGTERM')).toBe(0)
+    return { status: first.status, text, errors: served.errors }
+  }
+  const dev = await metrics(['dev', ...ANY_PORTS])
+  expect(dev).toMatchObject({ status: 200, errors: '' })
+  expect(dev.text).toMatch(/^tidemark_queue_messages\{messaging_destination_name="tasks",.*\} 0$/m)
+  // The scrape before.
+  expect(dev.text).toMatch(/^process_uptime_seconds /m)
+  const file = join(folder, 'people')
+  await writeFile(file, 'bearer token-4711\n', { mode: 0o600 })
+  const open = ['serve', data(), '--port', '0', '--host', '0.0.0.0', '--insecure-http']
+  expect(await metrics(open)).toMatchObject({ status: 401 })
+  const guarded = [...open, '--credentials-file', file]
+  const authorization = 'Bearer token-4711'
+  expect(await metrics(guarded, { authorization })).toMatchObject({ status: 200, errors: '' })
+  expect(await metrics(guarded)).toMatchObject({ status: 401 })
+})

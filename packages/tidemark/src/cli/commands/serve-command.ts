@@ -85,9 +85,9 @@ requests in progress. With --json it prints one line when it is ready,
 the endpoint is for clients on this machine, the address is where it listens.
 "amqp" and "admin" are those of queues and topics.
 
-At the gateway's address, /livez and /readyz answer probes, and
-/api/groups/NAME/lag says how far a group is behind. With --ui it shows the
-store in a browser there. On an address other than loopback the lag and the page
+At the gateway's address, /livez and /readyz answer probes, /metrics Prometheus,
+and /api/groups/NAME/lag says how far a group is behind. With --ui it shows the
+store in a browser there. On an address other than loopback all but the probes
 need --credentials-file.
 
 ${CREDENTIALS_HELP}

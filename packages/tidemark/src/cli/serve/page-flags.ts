@@ -15,7 +15,7 @@ export function addPageFlags(command: Command): Command {
     .option('--environment <name>', 'badge of the page, such as production')
     .option(
       '--credentials-file <file>',
-      'passwords and tokens for the page and for lags; needed on an address other than loopback',
+      'passwords and tokens for the page, lags and metrics; needed on an address other than loopback',
     )
     .option(
       '--leases <where>',

@@ -13,6 +13,7 @@ import { firstOf, type Beside } from './beside.ts'
 import { readyLine } from './describe-fronts.ts'
 import { followKeys } from './follow-keys.ts'
 import { groupLag } from './group-lag.ts'
+import { metricsRoute } from './metrics.ts'
 import { probes } from './probes.ts'
 import type { ServedKeys } from './served-keys.ts'
 import {
@@ -56,7 +57,15 @@ export async function serveStore(run: ServeRun, context: CommandContext): Promis
   const { signal } = interruption
   const tell = (line: string): void => void context.errors.write(`${line}\n`)
   const log = accessLog === true ? new AccessLog(form, context) : undefined
-  const onRequest = log && ((request: ServedRequest) => log.write(request))
+  const access = accessTo(run.host, credentials)
+  const onFailure = (error: unknown, place: string): void => tell(failureLine(error, place))
+  const broker = options.queues?.broker
+  const measured = { store, leases, broker, access, clock: systemClock, onFailure }
+  await using metrics = metricsRoute(measured)
+  const onRequest = (request: ServedRequest): void => {
+    log?.write(request)
+    metrics.onRequest(request)
+  }
   await using fronts = await startFronts({
     ...options,
     keys,
@@ -65,17 +74,15 @@ export async function serveStore(run: ServeRun, context: CommandContext): Promis
       store,
       beside: firstOf([
         probes({ store, draining: signal, clock: systemClock }),
-        groupLag({ store, leases, access: accessTo(run.host, credentials), clock: systemClock }),
+        groupLag({ store, leases, access, clock: systemClock }),
+        metrics.beside,
         ...(beside ?? []),
       ]),
       onFailure: ({ error, method, path, activityId }) =>
-        tell(failureLine(error, `${method} ${path}, activity ${activityId}`)),
+        onFailure(error, `${method} ${path}, activity ${activityId}`),
       onRequest,
     },
-    queues: options.queues && {
-      ...options.queues,
-      onFailure: (error, place) => tell(failureLine(error, place)),
-    },
+    queues: options.queues && { ...options.queues, onFailure },
   })
   const page = hasPage ? fronts.gateway?.endpoint : undefined
   if (form === 'json') await writeJsonLine(context.output, { ...readyLine(fronts), page })
