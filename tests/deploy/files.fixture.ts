@@ -77,7 +77,6 @@ interface Files {
     readonly services: {
       readonly gateway: ComposeService & {
         readonly stop_grace_period: string
-        readonly healthcheck: { readonly test: readonly string[] }
         readonly configs: readonly { readonly mode: number }[]
       }
       readonly prometheus: ComposeService & {

@@ -1,5 +1,5 @@
 import { METRICS, prometheusName, type MetricDescription } from '@tidemark/otel'
-import type { HostStatus, LeaseEstimateState } from 'tidemark'
+import type { HostStatus, LeaseEstimateState } from '@tidemark/processor'
 
 /** Labels of each series, by its name in Prometheus. */
 export const labelsOf: ReadonlyMap<string, readonly string[]> = new Map([

@@ -1,16 +1,12 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import {
-  ChangeFeedProcessorHost,
-  DocumentLeaseStore,
-  openStore,
-  serveHealth,
-  type Store,
-} from 'tidemark'
+import { openSqliteEngine } from '@tidemark/engine-sqlite'
+import { ChangeFeedProcessorHost, DocumentLeaseStore, serveHealth } from '@tidemark/processor'
+import { Store } from '@tidemark/store'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { containerOf, DEPLOY, files, load, only, resource, trigger } from './files.fixture.ts'
+import { containerOf, DEPLOY, files, load, only, resource, ROOT, trigger } from './files.fixture.ts'
 import { RunningCommand } from './running-command.fixture.ts'
 
 const TOKEN = 'token-of-the-scaler'
@@ -20,7 +16,7 @@ let folder: string
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tidemark-deploy-'))
   await writeFile(join(folder, 'credentials'), `bearer ${TOKEN}\n`, { mode: 0o600 })
-  await using store = await openStore(join(folder, 'data'))
+  await using store = await openData()
   const shop = store.database('shop')
   await shop.createCollectionIfNotExists({ id: 'orders', partitionKey: '/id' })
   await shop.createCollectionIfNotExists({ id: 'leases', partitionKey: '/partitionKey' })
@@ -31,6 +27,10 @@ afterEach(async () => {
   await RunningCommand.killAll()
   await rm(folder, { recursive: true, force: true })
 })
+
+async function openData(): Promise<Store> {
+  return Store.open({ engine: await openSqliteEngine({ folder: join(folder, 'data') }) })
+}
 
 function workerOn(store: Store): ChangeFeedProcessorHost {
   const shop = store.database('shop')
@@ -87,10 +87,11 @@ test('the gateway takes its flags, and answers the paths that probes, scalers an
 
 test('the gateway of the compose file takes its flags, and the other services find it', async () => {
   const { services, configs, secrets } = load('compose.yaml')
-  const { command, healthcheck, ports } = services.gateway
+  const { command, ports } = services.gateway
   const served = start(command)
   const endpoint = await served.endpoint()
-  const [, path = ''] = /8081(\/[a-z]+)/.exec(healthcheck.test.join(' ')) ?? []
+  const image = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
+  const [, path = ''] = /HEALTHCHECK[^]*:8081(\/[a-z]+)/.exec(image) ?? []
   expect((await fetch(new URL(path, endpoint))).status).toBe(200)
   expect(await served.end('SIGTERM')).toBe(0)
   expect(configs.credentials.content).toMatch(/^bearer \$\{TIDEMARK_TOKEN/)
@@ -118,7 +119,7 @@ test('the gateway of the compose file takes its flags, and the other services fi
 })
 
 test('a worker answers the paths of its probes', async () => {
-  await using store = await openStore(join(folder, 'data'))
+  await using store = await openData()
   const host = workerOn(store)
   await using server = await serveHealth(host, { port: 0 })
   await host.registerObserver(() => {})
