@@ -145,7 +145,8 @@ async function startPage(folder: string, redisUrl: string): Promise<RunningPage>
     try {
       const answer = await fetch(new URL(path, page), { signal })
       if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
-      for await (const chunk of answer.body ?? []) onBytes(chunk.length)
+      const body = answer.body as AsyncIterable<Uint8Array> | null
+      for await (const { length } of body ?? []) onBytes(length)
     } catch (error) {
       if (!signal.aborted) throw error
     }
