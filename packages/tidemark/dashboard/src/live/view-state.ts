@@ -27,5 +27,20 @@ function changedRows(
   const next = new Map(rows.map((row) => [row.id, row]))
   for (const id of removed) next.delete(id)
   for (const row of changed) next.set(row.id, row)
-  return [...next.values()]
+  // What comes late in time stands last; keys have their own order.
+  const rowsNow = [...next.values()]
+  return next.size > rows.length && rowsNow.every(hasKeys) ? rowsNow.toSorted(byKeys) : rowsNow
+}
+
+interface KeyedRow extends Row {
+  readonly from: string
+}
+
+/** A lease. */
+function hasKeys(row: Row): row is KeyedRow {
+  return 'from' in row && typeof row.from === 'string' && 'owner' in row
+}
+
+function byKeys(a: KeyedRow, b: KeyedRow): number {
+  return a.from < b.from ? -1 : 1
 }

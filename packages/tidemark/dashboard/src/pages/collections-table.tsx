@@ -53,7 +53,7 @@ export function CollectionsTable(props: {
   const shown = useMemo(() => columns(props.groups), [props.groups])
   return (
     <Table
-      caption="Collections"
+      caption="Collections of all databases"
       rows={props.collections}
       columns={shown}
       maxRows={props.maxRows}

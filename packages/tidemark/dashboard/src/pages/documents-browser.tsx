@@ -66,13 +66,14 @@ export function DocumentsBrowser({ database, collection, ranges }: DocumentsBrow
               disabled={next === null || isBusy}
               onClick={() => void look(next ?? undefined)}
             >
-              {asked.from !== undefined && found.caughtUp ? 'Look for later ones' : 'Next page'}
+              {asked.from === undefined ? 'Next page' : 'Later ones'}
             </button>
             <button type="button" disabled={isBusy} onClick={() => void look()}>
               From the start
             </button>
             <span class="muted" role="status">
               {isBusy ? 'Reading …' : plural(found.documents.length, 'document')}
+              {!isBusy && asked.from !== undefined && found.caughtUp && ', caught up'}
             </span>
           </div>
         </>

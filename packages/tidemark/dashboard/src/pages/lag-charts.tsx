@@ -34,7 +34,13 @@ export function LagCharts({ samples, sampleMs }: LagChartsProps): VNode {
   return (
     <div class="columns">
       <Card title="Lag in changes" class="third" end={every}>
-        <Chart label="Changes left, of all ranges" times={times} series={all} format={count} />
+        <Chart
+          label="Changes left, of all ranges"
+          times={times}
+          series={all}
+          format={count}
+          leastTop={5}
+        />
       </Card>
       <Card title="Worst ranges" class="third">
         <Chart
@@ -42,6 +48,7 @@ export function LagCharts({ samples, sampleMs }: LagChartsProps): VNode {
           times={times}
           series={worst}
           format={count}
+          leastTop={5}
         />
       </Card>
       <Card title="Lag in time" class="third">
@@ -50,6 +57,7 @@ export function LagCharts({ samples, sampleMs }: LagChartsProps): VNode {
           times={times}
           series={ages}
           format={duration}
+          leastTop={2_000}
         />
       </Card>
     </div>

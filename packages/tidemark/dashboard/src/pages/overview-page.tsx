@@ -48,6 +48,11 @@ function Problems({ view: { head, tables } }: { readonly view: OverviewView }): 
           Database {id} cannot be read: {problem?.message} <code>{problem?.code}</code>
         </Notice>
       ))}
+      {head.problems.map(({ code, message }) => (
+        <Notice key={message} tone="warn">
+          {message} <code>{code}</code>
+        </Notice>
+      ))}
       {head.truncated && (
         <Notice>Some lists end after 1,000 rows. What is behind them is not shown.</Notice>
       )}

@@ -153,7 +153,7 @@ const FACTS: readonly Column<LeaseRow>[] = [
 ]
 
 function hostColumns(hosts: readonly HostRow[], hues: Hues): readonly Column<LeaseRow>[] {
-  const width = hosts.length > 10 ? 34 : 46
+  const width = hosts.length > 10 ? 30 : 46
   const nobody: Column<LeaseRow> = {
     key: 'nobody',
     title: 'nobody',

@@ -21,17 +21,14 @@ const TARGETS: readonly (readonly [Target, string])[] = [
 ]
 
 export function SeekDialog({ leases, group, ranges, onClose }: SeekDialogProps): VNode {
-  // A dialog keeps the ranges that it was opened for, also when the map changes behind it.
-  const [kept] = useState(ranges)
   const [target, setTarget] = useState<Target | undefined>()
   const [time, setTime] = useState('')
   const [continuation, setContinuation] = useState('')
   const to = position(target, time, continuation)
   const body: Actions['seek'] | undefined =
-    to === undefined
-      ? undefined
-      : { leases, group, to, ...(kept.length > 0 ? { ranges: kept } : {}) }
-  const what = kept.length === 0 ? `group ${group}` : `${plural(kept.length, 'range')} of ${group}`
+    to === undefined ? undefined : { leases, group, to, ...(ranges.length > 0 ? { ranges } : {}) }
+  const what =
+    ranges.length === 0 ? `group ${group}` : `${plural(ranges.length, 'range')} of ${group}`
   return (
     <ActionDialog
       action="seek"

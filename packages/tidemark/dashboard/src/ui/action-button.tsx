@@ -1,4 +1,4 @@
-import type { ComponentChildren, VNode } from 'preact'
+import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 
 export interface ActionButtonProps {
@@ -6,12 +6,13 @@ export interface ActionButtonProps {
   /** Why it cannot be used now. */
   readonly refusal?: string | undefined
   readonly class?: string
-  /** The dialog that it opens. */
-  readonly dialog: (onClose: () => void) => ComponentChildren
+  /** The dialog that it opens. It is about what was there at that moment, whatever changes behind it. */
+  readonly dialog: (onClose: () => void) => VNode
 }
 
 export function ActionButton({ text, refusal, dialog, class: more }: ActionButtonProps): VNode {
-  const [isOpen, setIsOpen] = useState(false)
+  const [opened, setOpened] = useState<VNode | undefined>()
+  const close = (): void => setOpened(undefined)
   return (
     <>
       <button
@@ -19,11 +20,11 @@ export function ActionButton({ text, refusal, dialog, class: more }: ActionButto
         class={more}
         disabled={refusal !== undefined}
         title={refusal}
-        onClick={() => setIsOpen(true)}
+        onClick={() => setOpened(dialog(close))}
       >
         {text}
       </button>
-      {isOpen && dialog(() => setIsOpen(false))}
+      {opened}
     </>
   )
 }

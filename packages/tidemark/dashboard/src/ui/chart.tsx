@@ -19,6 +19,8 @@ export interface ChartProps {
   readonly times: readonly number[]
   readonly series: readonly Series[]
   readonly format: (value: number) => string
+  /** The scale never ends below it. */
+  readonly leastTop: number
 }
 
 const HEIGHT = 190
@@ -34,13 +36,14 @@ const DASHES: readonly (readonly number[])[] = [
 ]
 
 /** Lines over time, with the values at the pointer, or the last ones, in the legend. */
-export function Chart({ label, times, series, format }: ChartProps): VNode {
+export function Chart({ label, times, series, format, leastTop }: ChartProps): VNode {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box, 600)
   const [pointed, setPointed] = useState<number | undefined>()
   const plot = usePlot(box, {
     names: series.map(({ name }) => name).join('\n'),
     format,
+    leastTop,
     setPointed,
   })
   const drawnScheme = schemeChanges.value
@@ -92,12 +95,13 @@ interface PlotOptions {
   /** Another plot is made when they change. */
   readonly names: string
   readonly format: (value: number) => string
+  readonly leastTop: number
   readonly setPointed: (index: number | undefined) => void
 }
 
 function usePlot(
   box: Box,
-  { names, format, setPointed }: PlotOptions,
+  { names, format, leastTop, setPointed }: PlotOptions,
 ): { readonly current: uPlot | null } {
   const plot = useRef<uPlot>(null)
   useEffect(() => {
@@ -115,7 +119,7 @@ function usePlot(
         height: HEIGHT,
         legend: { show: false },
         cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
-        scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] } },
+        scales: { y: { range: (_, __, max) => [0, Math.max(leastTop, max * 1.08)] } },
         axes: [
           {
             ...axis,

@@ -31,7 +31,7 @@ const HOSTS: Readonly<Record<HostState, Look>> = {
 
 const SEVERITIES: readonly [Look, Look, Look] = [
   { icon: 'dot', tone: 'good', text: 'fine' },
-  { icon: 'warning', tone: 'warn', text: 'look' },
+  { icon: 'warning', tone: 'warn', text: 'check' },
   { icon: 'stop', tone: 'bad', text: 'stopped' },
 ]
 

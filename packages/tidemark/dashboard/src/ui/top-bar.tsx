@@ -1,4 +1,5 @@
 import type { VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { info } from '../info.ts'
 import { connection } from '../live/use-view.ts'
 import { href, route } from '../route.ts'
@@ -16,6 +17,12 @@ const PAGES: readonly (readonly [path: string, text: string])[] = [
 
 export function TopBar(): VNode {
   const [current = ''] = route.value.path
+  const nav = useRef<HTMLElement>(null)
+  useEffect(() => {
+    // On a narrow screen the links scroll.
+    const link = nav.current?.querySelector('[aria-current]')
+    link?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [current])
   const known = info.value
   return (
     <header class="top">
@@ -34,7 +41,7 @@ export function TopBar(): VNode {
           read-only
         </span>
       )}
-      <nav aria-label="Pages">
+      <nav aria-label="Pages" ref={nav}>
         {PAGES.map(([path, text]) => (
           <a
             key={path}
