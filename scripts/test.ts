@@ -6,10 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
+  ensureChromium,
   ensurePostgresServer,
   ensureRedisServer,
   startPostgresServer,
 } from '@tidemark/testing/servers'
+import { buildDashboard } from './build-dashboard.ts'
 import { summarize, type TestReport } from './test-summary.ts'
 
 // `npm test`: sees to the servers that tests need, runs vitest with the arguments it is given, and ends with one
@@ -45,7 +47,19 @@ async function provideServers(): Promise<AsyncDisposable> {
   const postgres = await ensurePostgresServer({ onProgress: console.log })
   process.env['POSTGRES_BIN'] = postgres
   console.log(`postgres: ${postgres}`)
+  if (showsPage(process.argv.slice(2))) {
+    const chromium = await ensureChromium({ onProgress: console.log })
+    process.env['CHROMIUM_BIN'] = chromium
+    console.log(`chromium: ${chromium}`)
+    await buildDashboard()
+  }
   return provideSharedPostgres()
+}
+
+/** All tests are asked for, or some of the page: no others need a browser. */
+function showsPage(args: readonly string[]): boolean {
+  const files = args.filter((arg) => !arg.startsWith('-'))
+  return files.length === 0 || files.some((file) => /\bui\b|dashboard/.test(file))
 }
 
 /**
