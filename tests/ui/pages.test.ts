@@ -48,7 +48,7 @@ const PAGES: readonly (readonly [name: string, hash: string, text: string])[] = 
   ['overview', '#/', 'search'],
   ['groups', '#/groups', 'printer'],
   ['group', '#/groups/shop%2Fleases/printer', 'printer-1'],
-  ['halted-group', '#/groups/shop%2Fleases/billing', 'tried again'],
+  ['halted-group', '#/groups/shop%2Fleases/billing', 'halted'],
   ['transitions', '#/groups/shop%2Fleases/printer?timeline=list', 'printer-1'],
   ['collections', '#/collections', 'shop/sessions'],
   ['ranges', '#/collections/shop/orders', 'split off'],

@@ -38,7 +38,7 @@ export function TimelineBars({ ranges, hues, begin, end, label }: TimelineBarsPr
       style={{ height: `${Math.max(height, 4 * ROW)}px` }}
       tabIndex={0}
       role="region"
-      aria-label="Rebalancing timeline"
+      aria-label="Owners of ranges over time"
     >
       <svg class="axis" width={width} height={AXIS} aria-hidden="true">
         {ticks(scale).map((ms) => (
