@@ -8,6 +8,7 @@ export {
   type StartGatewayOptions,
 } from './server/start-gateway.ts'
 export {
+  nodeHandler,
   serveRequests,
   type ServedRequests,
   type ServeRequestsOptions,

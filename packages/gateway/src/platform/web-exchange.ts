@@ -19,7 +19,8 @@ export function webRequest(
     signal,
   }: { readonly origin: string; readonly maxBytes: number; readonly signal: AbortSignal },
 ): Request {
-  const { method = 'GET', url = '/', rawHeaders } = incoming
+  const { method = 'GET', rawHeaders } = incoming
+  const url = wholeUrl(incoming)
   const target = url.replace(/^https?:\/\/[^/]*/i, '')
   const hasBody = method !== 'GET' && method !== 'HEAD'
   try {
@@ -36,6 +37,12 @@ export function webRequest(
   } catch (cause) {
     throw new BadRequestError('the request has a target or a header that is not valid', { cause })
   }
+}
+
+/** Frameworks cut the path under which a handler is mounted, and keep the whole one here. */
+function wholeUrl(incoming: IncomingMessage): string {
+  const whole: unknown = Reflect.get(incoming, 'originalUrl')
+  return typeof whole === 'string' ? whole : (incoming.url ?? '/')
 }
 
 async function* limited(incoming: IncomingMessage, maxBytes: number): AsyncGenerator<Uint8Array> {

@@ -9,6 +9,7 @@ import {
 import { listenRules, openListener, type ListenOptions } from '../platform/listener.ts'
 import { RequestLives } from '../platform/request-life.ts'
 import { sendResponse, webRequest } from '../platform/web-exchange.ts'
+import { ClientGoneError } from '../errors/client-gone-error.ts'
 import { GatewayStoppingError } from '../errors/gateway-stopping-error.ts'
 import { aborted, isEventStream, originOf } from './request-server.ts'
 import { assertEncrypted } from './start-gateway.ts'
@@ -67,24 +68,18 @@ export async function serveRequests(options: ServeRequestsOptions): Promise<Serv
     { onAuthorized }: { readonly onAuthorized: (readOnlyKey: undefined) => void },
   ): Promise<void> => {
     const life = lives.begin(outgoing)
-    const { signal } = life
-    try {
-      const origin = originOf(incoming)
-      const request = webRequest(incoming, { origin, maxBytes: MOST_BODY_BYTES, signal })
-      const response = await Promise.race([answer(request), aborted(signal)])
-      if (response.status !== 401) onAuthorized(undefined)
-      if (isEventStream(response)) life.last()
-      if (idle !== undefined) outgoing.setHeader('connection', 'close')
-      await sendResponse(outgoing, response, signal)
-    } catch (error) {
-      const isBad = errorCode(error) === 'ERR_BAD_REQUEST'
-      if (!isBad && !signal.aborted) onFailure?.(error)
-      if (outgoing.headersSent) outgoing.destroy()
-      else outgoing.writeHead(isBad ? 400 : 500, { connection: 'close' }).end()
-    } finally {
-      life.end()
-      if (lives.count === 0) idle?.resolve()
-    }
+    await exchange(incoming, outgoing, {
+      answer,
+      onFailure,
+      signal: life.signal,
+      onAnswer: (response) => {
+        if (response.status !== 401) onAuthorized(undefined)
+        if (isEventStream(response)) life.last()
+        if (idle !== undefined) outgoing.setHeader('connection', 'close')
+      },
+    })
+    life.end()
+    if (lives.count === 0) idle?.resolve()
   }
   const listener = await openListener({ serve }, { ...listening, host, clientShare: CLIENT_SHARE })
   const stop = (): Promise<void> =>
@@ -102,4 +97,45 @@ export async function serveRequests(options: ServeRequestsOptions): Promise<Serv
   const { endpoint, address, port } = listener
   const stopOnce = (): Promise<void> => (stopping ??= stop())
   return { endpoint, address, port, stop: stopOnce, [Symbol.asyncDispose]: stopOnce }
+}
+
+/**
+ * A handler of the web platform as one of Node's HTTP server, for frameworks that are made of those. It answers whatever its
+ * handler answers; what that throws is 500. The body must not have been read before.
+ */
+export function nodeHandler(
+  answer: (request: Request) => Promise<Response>,
+  { onFailure }: Pick<ServeRequestsOptions, 'onFailure'> = {},
+): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
+  return (incoming, outgoing) => {
+    const gone = new AbortController()
+    outgoing.once('close', () => gone.abort(new ClientGoneError('the client is gone')))
+    void exchange(incoming, outgoing, { answer, onFailure, signal: gone.signal })
+  }
+}
+
+interface Exchange extends Pick<ServeRequestsOptions, 'answer' | 'onFailure'> {
+  readonly signal: AbortSignal
+  /** Before it is sent. */
+  readonly onAnswer?: (response: Response) => void
+}
+
+/** Never rejects. */
+async function exchange(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  { answer, onFailure, signal, onAnswer }: Exchange,
+): Promise<void> {
+  try {
+    const origin = originOf(incoming)
+    const request = webRequest(incoming, { origin, maxBytes: MOST_BODY_BYTES, signal })
+    const response = await Promise.race([answer(request), aborted(signal)])
+    onAnswer?.(response)
+    await sendResponse(outgoing, response, signal)
+  } catch (error) {
+    const isBad = errorCode(error) === 'ERR_BAD_REQUEST'
+    if (!isBad && !signal.aborted) onFailure?.(error)
+    if (outgoing.headersSent) outgoing.destroy()
+    else outgoing.writeHead(isBad ? 400 : 500, { connection: 'close' }).end()
+  }
 }

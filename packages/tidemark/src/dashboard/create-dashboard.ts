@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   checkOptions,
   InvalidOptionError,
@@ -9,6 +10,7 @@ import {
   type LeaseStore,
   type OptionRules,
 } from '@tidemark/contracts'
+import { nodeHandler } from '@tidemark/gateway'
 import type { Store } from '@tidemark/store'
 import type { PageFiles } from '../platform/page-files.ts'
 import { packageVersion } from '../platform/package-version.ts'
@@ -46,6 +48,8 @@ export interface DashboardOptions extends AccessOptions {
 export interface Dashboard extends AsyncDisposable {
   /** Answers every request, those for other paths with 404. Never rejects. */
   readonly fetch: (request: Request) => Promise<Response>
+  /** The same for servers that are made of Node's requests, such as Express and Fastify. Put it before what reads bodies. */
+  readonly nodeHandler: (incoming: IncomingMessage, outgoing: ServerResponse) => void
   /** Ends open streams and everything that was opened for them. Idempotent; the store stays open. */
   close(): Promise<void>
 }
@@ -111,5 +115,6 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   const server = new DashboardServer({ context, access, base, onFailure, files })
   let closing: Promise<void> | undefined
   const close = (): Promise<void> => (closing ??= server.close())
-  return { fetch: (request) => server.fetch(request), close, [Symbol.asyncDispose]: close }
+  const fetch = (request: Request): Promise<Response> => server.fetch(request)
+  return { fetch, nodeHandler: nodeHandler(fetch), close, [Symbol.asyncDispose]: close }
 }

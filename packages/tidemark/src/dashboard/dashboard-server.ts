@@ -8,7 +8,7 @@ import { ActionBody } from './requests/action-body.ts'
 import { refuseCrossSite } from './requests/cross-site.ts'
 import { errorAnswer, isFailure } from './requests/error-answer.ts'
 import { Query } from './requests/query.ts'
-import { UnknownError } from './requests/request-errors.ts'
+import { notFound } from './requests/refusal.ts'
 import { readBodyText } from './requests/read-body-text.ts'
 import { collectionOf, existing, type DashboardContext } from './sources/dashboard-context.ts'
 import { changeRow, rangeOf, readDocuments, startIn } from './sources/documents.ts'
@@ -76,7 +76,7 @@ export class DashboardServer {
       // Relative paths of the page begin behind the slash.
       return new Response(null, { status: 308, headers: { location: base } })
     }
-    if (!pathname.startsWith(base)) throw new UnknownError('there is no such path')
+    if (!pathname.startsWith(base)) throw notFound('there is no such path')
     const path = pathname.slice(base.length)
     const isAction = path.startsWith(`${API}actions/`)
     const methods = isAction ? ['POST'] : ['GET', 'HEAD']
@@ -90,16 +90,16 @@ export class DashboardServer {
     if (isAction) return this.#act(path.slice(`${API}actions/`.length), request)
     const query = new Query(values)
     const [kind = '', name = '', ...more] = path.slice(API.length).split('/')
-    if (more.length > 0) throw new UnknownError('there is no such path')
+    if (more.length > 0) throw notFound('there is no such path')
     if (kind === 'streams' && name === 'tail') return this.#tail(query)
     const read = named(READS, kind)
     if (read !== undefined && name === '') return jsonAnswer(await read(context, query))
     const begin = named(VIEW_SOURCES, name)
-    if (begin === undefined) throw new UnknownError('there is no such path')
+    if (begin === undefined) throw notFound('there is no such path')
     if (kind === 'streams') {
       return this.#streams.view(`${name} ${query.key}`, () => begin(context, query))
     }
-    if (kind !== 'views') throw new UnknownError('there is no such path')
+    if (kind !== 'views') throw notFound('there is no such path')
     const source = begin(context, query)
     try {
       return jsonAnswer(await source.read())
@@ -111,7 +111,7 @@ export class DashboardServer {
   async #act(name: string, request: Request): Promise<Response> {
     const { context } = this.#parts
     const act = named(ACTIONS, name)
-    if (act === undefined) throw new UnknownError('there is no such action')
+    if (act === undefined) throw notFound('there is no such action')
     const body = new ActionBody(await readBodyText(request))
     const isDry = body.flag('dryRun')
     if (context.info.readOnly && !isDry) {

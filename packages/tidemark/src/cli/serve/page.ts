@@ -18,7 +18,11 @@ export interface PageOptions extends Pick<AccessOptions, 'host' | 'credentials'>
 }
 
 /** The page as the command serves it. Rejects with ERR_INVALID_OPTION, and as the lease store does. */
-export async function openPage({ store, flags, ...options }: PageOptions): Promise<Dashboard> {
+export async function openPage({
+  store,
+  flags,
+  ...options
+}: PageOptions): Promise<Pick<Dashboard, 'fetch' | 'close'> & AsyncDisposable> {
   const { leases: location, environment } = flags
   const opened =
     location === undefined ? undefined : await openLeases(location, { store, missing: 'fail' })

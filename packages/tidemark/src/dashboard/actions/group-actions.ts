@@ -4,7 +4,7 @@ import { repeated, skipped } from '../../inspection/moved-lsns.ts'
 import { startOf } from '../../platform/start-of.ts'
 import type { ActionBody } from '../requests/action-body.ts'
 import { shown } from '../requests/query.ts'
-import { BadInputError, UnknownError } from '../requests/request-errors.ts'
+import { badRequest, notFound } from '../requests/refusal.ts'
 import type { DashboardContext } from '../sources/dashboard-context.ts'
 import type { ActionAnswer, GroupRef, MoveRow } from '../views.ts'
 import type { Act } from './act.ts'
@@ -37,10 +37,10 @@ export const seek: Act = (context, body, isDry) =>
   withGroup(context, body, async ({ group, hasFeed }) => {
     const to = startOf(body.text('to'))
     if (to === undefined) {
-      throw new BadInputError('to must be beginning, now, a time (ISO 8601) or a continuation')
+      throw badRequest('to must be beginning, now, a time (ISO 8601) or a continuation')
     }
     if (!hasFeed) {
-      throw new BadInputError(`what group ${group.group} follows is not in this store`)
+      throw badRequest(`what group ${group.group} follows is not in this store`)
     }
     const request = { to, ranges: rangesOf(body) }
     const moves = isDry ? await group.previewSeek(request) : await group.seek(request)
@@ -51,11 +51,11 @@ export const seek: Act = (context, body, isDry) =>
 export const release: Act = (context, body, isDry) =>
   withGroup(context, body, async ({ group, leases }) => {
     const ranges = rangesOf(body)
-    if (ranges === undefined) throw new BadInputError('ranges is missing')
+    if (ranges === undefined) throw badRequest('ranges is missing')
     const chosen = leases.filter(({ range }) => ranges.some((one) => rangesOverlap(one, range)))
-    if (chosen.length === 0) throw new UnknownError('the group has no lease of these ranges')
+    if (chosen.length === 0) throw notFound('the group has no lease of these ranges')
     if (chosen.length > MOST_RELEASED) {
-      throw new BadInputError(`one request releases at most ${MOST_RELEASED} ranges`)
+      throw badRequest(`one request releases at most ${MOST_RELEASED} ranges`)
     }
     if (!isDry) for (const { leaseId } of chosen) await group.release(leaseId)
     const owners = new Set(chosen.flatMap(({ owner }) => owner ?? []))
@@ -107,7 +107,7 @@ function rangesOf(body: ActionBody): readonly FeedRange[] | undefined {
     if (text === 'all') return FULL_RANGE
     const range = parseFeedRangeId(text.toUpperCase())
     if (range !== undefined) return range
-    throw new BadInputError(`ranges must be like min-max, or all, got ${shown(text)}`)
+    throw badRequest(`ranges must be like min-max, or all, got ${shown(text)}`)
   })
 }
 

@@ -1,6 +1,6 @@
 import type { DocumentDeadLetters } from '@tidemark/processor'
 import type { ActionBody } from '../requests/action-body.ts'
-import { BadInputError, UnknownError } from '../requests/request-errors.ts'
+import { badRequest, notFound } from '../requests/refusal.ts'
 import { lettersOf, type DashboardContext } from '../sources/dashboard-context.ts'
 import type { Act } from './act.ts'
 import { answer, counted } from './group-actions.ts'
@@ -41,10 +41,10 @@ async function chosen(context: DashboardContext, body: ActionBody): Promise<Chos
   const place = { database: body.text('database'), collection: body.text('collection') }
   const [group, ids] = [body.text('group'), body.texts('ids')]
   if (ids !== undefined && (ids.length === 0 || ids.length > MOST_CHOSEN)) {
-    throw new BadInputError(`ids must be 1 to ${MOST_CHOSEN} letters, or null for all`)
+    throw badRequest(`ids must be 1 to ${MOST_CHOSEN} letters, or null for all`)
   }
   const { letters } = await lettersOf(context, place, body.optionalText('letters'))
-  if (letters === undefined) throw new UnknownError('there are no dead letters')
+  if (letters === undefined) throw notFound('there are no dead letters')
   return { letters, group, ids }
 }
 

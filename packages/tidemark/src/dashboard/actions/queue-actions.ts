@@ -1,7 +1,7 @@
 import type { MessageBroker, SubscriptionName } from '@tidemark/messaging'
 import { dateOf } from '../../platform/start-of.ts'
 import type { ActionBody } from '../requests/action-body.ts'
-import { BadInputError } from '../requests/request-errors.ts'
+import { badRequest } from '../requests/refusal.ts'
 import type { DashboardContext } from '../sources/dashboard-context.ts'
 import { checkedEntity } from '../sources/queue-view.ts'
 import type { Act } from './act.ts'
@@ -28,11 +28,11 @@ export const redriveMessages: Act = async (context, body, isDry) => {
 
 export const schedule: Act = async (context, body, isDry) => {
   const { broker, entity, path } = await queueOf(context, body)
-  if (typeof entity !== 'string') throw new BadInputError('messages go to a queue or a topic')
+  if (typeof entity !== 'string') throw badRequest('messages go to a queue or a topic')
   const text = body.text('body')
   const atMs = body.optionalNumber('atMs')
   const at = atMs === undefined ? undefined : dateOf(atMs)
-  if (atMs !== undefined && at === undefined) throw new BadInputError('atMs is no time')
+  if (atMs !== undefined && at === undefined) throw badRequest('atMs is no time')
   if (!isDry) {
     await using sender = broker.createSender(entity)
     await sender.sendMessages({
@@ -55,9 +55,8 @@ export const schedule: Act = async (context, body, isDry) => {
 export const cancelScheduled: Act = async (context, body, isDry) => {
   const { broker, entity, path } = await queueOf(context, body)
   const numbers = chosen(body)
-  if (numbers === undefined) throw new BadInputError('numbers is missing')
-  if (typeof entity !== 'string')
-    throw new BadInputError('messages are scheduled in a queue or a topic')
+  if (numbers === undefined) throw badRequest('numbers is missing')
+  if (typeof entity !== 'string') throw badRequest('messages are scheduled in a queue or a topic')
   if (!isDry) {
     await using sender = broker.createSender(entity)
     await sender.cancelScheduledMessages(numbers)
@@ -81,7 +80,7 @@ async function queueOf({ brokers }: DashboardContext, body: ActionBody): Promise
 function chosen(body: ActionBody): readonly number[] | undefined {
   const numbers = body.numbers('numbers')
   if (numbers === undefined || (numbers.length > 0 && numbers.length <= MOST_CHOSEN)) return numbers
-  throw new BadInputError(`numbers must be 1 to ${MOST_CHOSEN} sequence numbers`)
+  throw badRequest(`numbers must be 1 to ${MOST_CHOSEN} sequence numbers`)
 }
 
 function bodyOf(text: string): unknown {

@@ -1,4 +1,4 @@
-import { BadInputError } from './request-errors.ts'
+import { badRequest } from './refusal.ts'
 import { shown } from './query.ts'
 
 /** The body of an action, checked as it is read. */
@@ -11,17 +11,17 @@ export class ActionBody {
     try {
       parsed = JSON.parse(text)
     } catch {
-      throw new BadInputError('the body is not JSON')
+      throw badRequest('the body is not JSON')
     }
     if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-      throw new BadInputError('the body must be a JSON object')
+      throw badRequest('the body must be a JSON object')
     }
     this.#values = parsed
   }
 
   text(name: string): string {
     const value = this.optionalText(name)
-    if (value === undefined) throw new BadInputError(`${name} is missing`)
+    if (value === undefined) throw badRequest(`${name} is missing`)
     return value
   }
 
@@ -67,7 +67,7 @@ export class ActionBody {
       : undefined
     if (value === undefined || value === null) return undefined
     if (accepts(value)) return value
-    throw new BadInputError(`${name} must be ${what}, got ${shown(value)}`)
+    throw badRequest(`${name} must be ${what}, got ${shown(value)}`)
   }
 }
 

@@ -1,4 +1,4 @@
-import { BadInputError } from './request-errors.ts'
+import { badRequest } from './refusal.ts'
 
 const MOST_CHARACTERS = 8_192
 
@@ -11,7 +11,7 @@ export class Query {
     this.#values = values
     const names = [...values.keys()]
     const twice = names.find((name, index) => names.indexOf(name) !== index)
-    if (twice !== undefined) throw new BadInputError(`${shown(twice)} is given twice`)
+    if (twice !== undefined) throw badRequest(`${shown(twice)} is given twice`)
   }
 
   /** The same for queries that ask the same. */
@@ -23,14 +23,14 @@ export class Query {
   /** @throws ERR_BAD_REQUEST when it is too long */
   optional(name: string): string | undefined {
     const value = this.#values.get(name) ?? ''
-    if (value.length > MOST_CHARACTERS) throw new BadInputError(`${name} is too long`)
+    if (value.length > MOST_CHARACTERS) throw badRequest(`${name} is too long`)
     return value === '' ? undefined : value
   }
 
   /** @throws ERR_BAD_REQUEST when it is missing */
   required(name: string): string {
     const value = this.optional(name)
-    if (value === undefined) throw new BadInputError(`${name} is missing`)
+    if (value === undefined) throw badRequest(`${name} is missing`)
     return value
   }
 
@@ -40,7 +40,7 @@ export class Query {
     if (value === undefined) return undefined
     const number = Number(value)
     if (/^\d+$/.test(value) && Number.isSafeInteger(number)) return number
-    throw new BadInputError(`${name} must be a whole number, got ${shown(value)}`)
+    throw badRequest(`${name} must be a whole number, got ${shown(value)}`)
   }
 }
 

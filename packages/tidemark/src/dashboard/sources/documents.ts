@@ -17,7 +17,7 @@ import {
 import type { Collection } from '@tidemark/store'
 import { startOf } from '../../platform/start-of.ts'
 import { shown, type Query } from '../requests/query.ts'
-import { BadInputError, UnknownError } from '../requests/request-errors.ts'
+import { badRequest, notFound } from '../requests/refusal.ts'
 import type { CollectionQuery, DocumentRow, DocumentsAnswer } from '../views.ts'
 import { collectionOf, existing, type DashboardContext } from './dashboard-context.ts'
 import { documentOf } from './letters-view.ts'
@@ -37,7 +37,7 @@ export async function readDocuments(
   const range = await rangeOf(collection, query.optional('range'))
   if (from !== undefined) {
     if (id !== undefined || keyText !== undefined) {
-      throw new BadInputError('from goes with range, not with id or key')
+      throw badRequest('from goes with range, not with id or key')
     }
     const start =
       continuation === undefined ? await startIn(collection, { from, range }) : undefined
@@ -52,12 +52,12 @@ export async function readDocuments(
     documentRow(document, { place, texts, key: definition.partitionKey })
   const partitionKey = keyText === undefined ? undefined : keyOf(keyText)
   if (id !== undefined) {
-    if (partitionKey === undefined) throw new BadInputError('id needs key')
+    if (partitionKey === undefined) throw badRequest('id needs key')
     const { document } = await collection.read(id, partitionKey)
     return { documents: document ? [rowOf(document)] : [], continuation: null, caughtUp: true }
   }
   if (partitionKey !== undefined && range !== undefined) {
-    throw new BadInputError('give key or range, not both')
+    throw badRequest('give key or range, not both')
   }
   const page = await collection.readDocuments({
     partitionKey,
@@ -81,10 +81,10 @@ export async function rangeOf(
   const range = parseFeedRangeId(text.toUpperCase())
   if (range !== undefined) return range
   if (!/^\d+$/.test(text)) {
-    throw new BadInputError(`range must be the id of a pkrange, or min-max, got ${shown(text)}`)
+    throw badRequest(`range must be the id of a pkrange, or min-max, got ${shown(text)}`)
   }
   const found = (await collection.readFeedRanges()).find(({ id }) => id === text)
-  if (found === undefined) throw new UnknownError(`there is no pkrange ${text} now`)
+  if (found === undefined) throw notFound(`there is no pkrange ${text} now`)
   const { minInclusive, maxExclusive } = found
   return { minInclusive, maxExclusive }
 }
@@ -98,9 +98,9 @@ export async function startIn(
   if (digits === undefined) {
     const start = startOf(from)
     if (start !== undefined) return start
-    throw new BadInputError(`from must be beginning, now, a time or lsn:NUMBER, got ${shown(from)}`)
+    throw badRequest(`from must be beginning, now, a time or lsn:NUMBER, got ${shown(from)}`)
   }
-  if (range === undefined) throw new BadInputError('from=lsn:NUMBER needs range')
+  if (range === undefined) throw badRequest('from=lsn:NUMBER needs range')
   // The position before it: the change with this LSN comes, too.
   const before = checkedLsn(Math.max(0, Number(digits) - 1))
   return { continuation: (await collection.positionAt({ range, lsn: before })).continuation }
@@ -184,6 +184,6 @@ function keyOf(text: string): PartitionKey {
   try {
     return parsePartitionKeyText(/^\s*\[/.test(text) ? text : `[${text}]`)
   } catch {
-    throw new BadInputError(`key must be JSON, such as "text" or ["a", 1], got ${shown(text)}`)
+    throw badRequest(`key must be JSON, such as "text" or ["a", 1], got ${shown(text)}`)
   }
 }

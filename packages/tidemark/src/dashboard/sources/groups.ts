@@ -13,7 +13,7 @@ import {
   type NamedCollection,
 } from '../../inspection/followed-collections.ts'
 import { problemOf } from '../requests/error-answer.ts'
-import { UnknownError } from '../requests/request-errors.ts'
+import { notFound } from '../requests/refusal.ts'
 import type { GroupRef, Problem } from '../views.ts'
 
 /** Collections with this name hold leases. */
@@ -84,7 +84,7 @@ export class Groups {
   /** Rejects with ERR_NOT_FOUND when there is no such place. */
   async leasesOf({ leases }: GroupRef): Promise<LeaseStore> {
     const found = (await this.#places()).get(leases)
-    if (found === undefined) throw new UnknownError(`there are no leases at ${leases}`)
+    if (found === undefined) throw notFound(`there are no leases at ${leases}`)
     return found
   }
 
@@ -97,7 +97,7 @@ export class Groups {
   async #open({ group }: GroupRef, leases: LeaseStore): Promise<LeaseGroup> {
     // To open a missing group would create it.
     if ((await leases.listGroups()).includes(group)) return leases.openGroup(group)
-    throw new UnknownError(`there is no group ${JSON.stringify(group)} with leases there`)
+    throw notFound(`there is no group ${JSON.stringify(group)} with leases there`)
   }
 
   async #places(): Promise<ReadonlyMap<string, LeaseStore>> {

@@ -1,6 +1,6 @@
 import type { DeadLetterEntry } from '@tidemark/processor'
 import { hideCredentials, feedRangeId, type Change } from '@tidemark/contracts'
-import { BadInputError, UnknownError } from '../requests/request-errors.ts'
+import { badRequest, notFound } from '../requests/refusal.ts'
 import type { Query } from '../requests/query.ts'
 import type { LetterAnswer, LetterRow, LettersView } from '../views.ts'
 import { collectionOf, lettersOf, type DashboardContext } from './dashboard-context.ts'
@@ -14,7 +14,7 @@ export async function readLettersView(
 ): Promise<LettersView> {
   const place = collectionOf(query)
   const [group, after] = [query.optional('group'), query.optional('after')]
-  if (after !== undefined && group === undefined) throw new BadInputError('after needs group')
+  if (after !== undefined && group === undefined) throw badRequest('after needs group')
   const { id, letters } = await lettersOf(context, place, query.optional('letters'))
   const groups = (await letters?.listGroups()) ?? []
   const rows: LetterRow[] = []
@@ -39,7 +39,7 @@ export async function readLetter(context: DashboardContext, query: Query): Promi
   const id = query.required('id')
   const { letters } = await lettersOf(context, place, query.optional('letters'))
   const letter = await letters?.read(id)
-  if (letter === undefined) throw new UnknownError(`there is no dead letter ${id}`)
+  if (letter === undefined) throw notFound(`there is no dead letter ${id}`)
   const { change, error, lsn, group, attempts, hostName, failedAtMs, range } = letter
   return {
     id,

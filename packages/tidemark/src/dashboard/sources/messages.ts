@@ -1,6 +1,6 @@
 import type { MessageBroker, ReceivedMessage } from '@tidemark/messaging'
 import { jsonText } from '../../inspection/json-text.ts'
-import { BadInputError } from '../requests/request-errors.ts'
+import { badRequest } from '../requests/refusal.ts'
 import type { Query } from '../requests/query.ts'
 import type { MessageRow, MessagesAnswer, QueueQuery, SessionsAnswer } from '../views.ts'
 import type { DashboardContext } from './dashboard-context.ts'
@@ -24,7 +24,7 @@ export async function readMessages(
   const place = queueOf(query)
   const [state, session] = [query.optional('state'), query.optional('session')]
   if (state !== undefined && !STATES.has(state)) {
-    throw new BadInputError('state must be active, deferred or scheduled')
+    throw badRequest('state must be active, deferred or scheduled')
   }
   const isDead = query.optional('dead') !== undefined
   const broker = await brokers.of(place.database)

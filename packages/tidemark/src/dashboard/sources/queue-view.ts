@@ -1,6 +1,6 @@
 import type { MessageBroker, RuleProperties } from '@tidemark/messaging'
 import { entityOfPath } from '../../inspection/entity-path.ts'
-import { BadInputError, UnknownError } from '../requests/request-errors.ts'
+import { badRequest, notFound } from '../requests/refusal.ts'
 import type { QueueQuery, QueueRow, QueueView } from '../views.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { shownQueue, shownSubscription, shownTopic, type ShownEntity } from './queue-rows.ts'
@@ -38,7 +38,7 @@ async function readEntity(
   const queue = (await broker.listQueues()).find(same)
   if (queue !== undefined) return { shown: await shownQueue(broker, database, queue) }
   const topic = (await broker.listTopics()).find(same)
-  if (topic === undefined) throw new UnknownError(`there is no queue or topic ${path}`)
+  if (topic === undefined) throw notFound(`there is no queue or topic ${path}`)
   const subscriptions: QueueRow[] = []
   for (const one of (await broker.listSubscriptions(topic.name)).slice(0, MOST_ROWS)) {
     subscriptions.push((await shownSubscription(broker, database, one)).row)
@@ -50,7 +50,7 @@ async function readEntity(
 export function checkedEntity(path: string): Exclude<ReturnType<typeof entityOfPath>, undefined> {
   const entity = entityOfPath(path)
   if (entity !== undefined) return entity
-  throw new BadInputError('entity must look like queue, topic or topic/Subscriptions/name')
+  throw badRequest('entity must look like queue, topic or topic/Subscriptions/name')
 }
 
 function ruleText({ filter, action }: RuleProperties): string {
