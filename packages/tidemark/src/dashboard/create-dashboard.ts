@@ -95,7 +95,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     throw new InvalidOptionError(`sampleMs must be 100 or more, got ${sampleMs}`)
   const access = accessRule({ host, credentials, guard, allowedHosts })
   const texts = new MaskedTexts(mask)
-  const groups = new Groups(store, leases)
+  const groups = new Groups(store, leases, clock)
   const context: DashboardContext = {
     store,
     clock,

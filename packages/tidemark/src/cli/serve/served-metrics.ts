@@ -53,7 +53,7 @@ export class ServedMetrics {
   constructor(server: MeteredServer) {
     const { store, leases, broker, clock } = server
     this.#server = server
-    this.#groups = new Groups(store, leases?.store)
+    this.#groups = new Groups(store, leases?.store, clock)
     const meter = this.#provider.getMeter('tidemark')
     const options = { meter, clock }
     this.#instruments = [

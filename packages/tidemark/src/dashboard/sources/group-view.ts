@@ -13,12 +13,12 @@ export async function readGroupView(
   const { row, leases, hosts } = groupRows(read, latest, clock.wallMs())
   const { id: _, ranges: __, hosts: ___, ...head } = row
   const transitions = await read.group.readTransitions?.()
-  const durability = await read.leases.readDurability?.()
+  const durability = await groups.durabilityOf(read)
   return {
     atMs: clock.wallMs(),
     head: {
       ...head,
-      durability: durability?.level ?? null,
+      durability: durability ?? null,
       hasTimeline: transitions !== undefined,
       sampleMs: sampler.sampleMs,
     },

@@ -1,5 +1,7 @@
 import {
   errorCode,
+  type Clock,
+  type DurabilityLevel,
   type HostSummary,
   type LeaseGroup,
   type LeaseGroupSnapshot,
@@ -15,6 +17,9 @@ import {
 import { problemOf } from '../requests/error-answer.ts'
 import { notFound } from '../requests/refusal.ts'
 import type { GroupRef, Problem } from '../views.ts'
+
+/** How long what a lease store said of its durability counts: it costs several calls, and changes with a configuration. */
+const DURABILITY_MS = 60_000
 
 /** Collections with this name hold leases. */
 export const LEASES_ID = 'leases'
@@ -43,10 +48,13 @@ export class Groups {
   readonly #given: LeaseStore | undefined
   readonly #inStore = new Map<string, { readonly rid: string; readonly leases: LeaseStore }>()
   readonly #opened = new Map<string, Promise<LeaseGroup>>()
+  readonly #clock: Clock
+  readonly #durability = new Map<string, { untilMs: number; level: DurabilityLevel | undefined }>()
 
-  constructor(store: Store, given: LeaseStore | undefined) {
+  constructor(store: Store, given: LeaseStore | undefined, clock: Clock) {
     this.#store = store
     this.#given = given
+    this.#clock = clock
   }
 
   async list(): Promise<ListedGroups> {
@@ -86,6 +94,16 @@ export class Groups {
     const found = (await this.#places()).get(leases)
     if (found === undefined) throw notFound(`there are no leases at ${leases}`)
     return found
+  }
+
+  /** Undefined where the lease store has nothing to tell, or may not. */
+  async durabilityOf({ ref, leases }: ReadGroup): Promise<DurabilityLevel | undefined> {
+    const known = this.#durability.get(ref.leases)
+    const nowMs = this.#clock.monotonicMs()
+    if (known !== undefined && nowMs < known.untilMs) return known.level
+    const read = await leases.readDurability?.().catch(() => undefined)
+    this.#durability.set(ref.leases, { untilMs: nowMs + DURABILITY_MS, level: read?.level })
+    return read?.level
   }
 
   async close(): Promise<void> {

@@ -22,7 +22,13 @@ export class EventStream {
       },
       { highWaterMark: MOST_WAITING },
     )
-    const headers = { ...ANSWER_HEADERS, 'content-type': 'text/event-stream; charset=utf-8' }
+    const headers = {
+      ...ANSWER_HEADERS,
+      'content-type': 'text/event-stream; charset=utf-8',
+      // Proxies must not collect events.
+      'cache-control': 'no-store, no-transform',
+      'x-accel-buffering': 'no',
+    }
     this.answer = new Response(body, { headers })
   }
 
