@@ -82,6 +82,13 @@ test('the gateway takes its flags, and answers the paths that probes, scalers an
   expect(metadata['authMode']).toBe('bearer')
   expect((await ask(pathname + search)).status).toBe(401)
   expect((await ask(pathname + search, 'Bearer other')).status).toBe(401)
+
+  const scraped = await ask('/metrics', `Bearer ${TOKEN}`)
+  expect(scraped.status).toBe(200)
+  expect(scraped.text).toMatch(
+    /^tidemark_group_lag\{.*messaging_consumer_group_name="mirror".*\} 7/m,
+  )
+  expect((await ask('/metrics')).status).toBe(401)
   expect(await served.end('SIGTERM')).toBe(0)
 })
 
