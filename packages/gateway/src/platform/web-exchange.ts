@@ -47,8 +47,7 @@ function wholeUrl(incoming: IncomingMessage): string {
 
 async function* limited(incoming: IncomingMessage, maxBytes: number): AsyncGenerator<Uint8Array> {
   let bytes = 0
-  // The connection stays, for the answer.
-  const chunks: AsyncIterable<Buffer> = incoming.iterator({ destroyOnReturn: false })
+  const chunks: AsyncIterable<Buffer> = incoming
   for await (const chunk of chunks) {
     bytes += chunk.length
     if (bytes > maxBytes) throw tooLarge(maxBytes)
