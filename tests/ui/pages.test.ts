@@ -91,9 +91,19 @@ test('a killed host loses its ranges to others before the eyes of whoever looks'
   const map = page.getByRole('table', { name: /^Ownership map/ })
   const head = map.getByRole('columnheader', { name: 'printer-3' })
   await head.waitFor()
+  // Under way, so that the picture has some lag.
+  const writing = stage.writeOrders(400)
   await thirdPrinter.kill()
   await head.waitFor({ state: 'detached' })
+  await writing
   // Whatever it had, others have.
-  await expect.poll(() => map.getByText('owned').count()).toBeGreaterThan(0)
+  const ranges = Number(await map.getAttribute('aria-rowcount')) - 1
+  await expect.poll(() => map.getByRole('cell', { name: 'owned' }).count()).toBe(2 * ranges)
+  await page.getByRole('button', { name: 'Show as list' }).click()
+  await page
+    .getByRole('row', { name: /taken over .* printer-3/ })
+    .first()
+    .waitFor()
+  await page.getByRole('button', { name: 'Show as bars' }).click()
   await picture(page, 'group-after-a-kill')
 })

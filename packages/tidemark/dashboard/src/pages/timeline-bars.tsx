@@ -27,7 +27,11 @@ const CHARACTER = 6.7
 export function TimelineBars({ ranges, hues, begin, end, label }: TimelineBarsProps): VNode {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box, 900)
-  const { first, end: last } = useRowWindow(box, { count: ranges.length, rowHeight: ROW })
+  const { first, end: last } = useRowWindow(box, {
+    count: ranges.length,
+    rowHeight: ROW,
+    maxRows: MAX_ROWS,
+  })
   const names = width < 560 ? NAMES_NARROW : NAMES
   const scale: Scale = { begin, end, left: names, right: width - 14 }
   const height = Math.min(ranges.length, MAX_ROWS) * ROW + AXIS + 2

@@ -54,7 +54,7 @@ export function Table<Item extends { readonly id: string }>(props: TableProps<It
   const box = useRef<HTMLDivElement>(null)
   const [order, setOrder] = useState<Order | undefined>()
   const sorted = useMemo(() => inOrder(rows, columns, order), [rows, columns, order])
-  const { first, end } = useRowWindow(box, { count: rows.length, rowHeight: ROW_HEIGHT })
+  const { first, end } = useRowWindow(box, { count: rows.length, rowHeight: ROW_HEIGHT, maxRows })
   if (rows.length === 0) return <p class="empty">{empty}</p>
   const height = Math.min(rows.length, maxRows) * ROW_HEIGHT + headHeight + 1
   const width = columns.reduce((sum, column) => sum + column.width, 0)

@@ -3,6 +3,8 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 export interface WindowOptions {
   readonly count: number
   readonly rowHeight: number
+  /** How many of them the box has room for, before it was measured. */
+  readonly maxRows: number
 }
 
 /** A reference to an element that scrolls or grows. */
@@ -16,13 +18,13 @@ export interface RowWindow {
   readonly end: number
 }
 
-const OVERSCAN = 8
+const OVERSCAN = 4
 /** A list that is not longer is shown as a whole. */
-const SHORT = 60
+const SHORT = 40
 
 /** Which rows of equal height a scrolled box shows, so that only those are drawn. */
-export function useRowWindow(box: Box, { count, rowHeight }: WindowOptions): RowWindow {
-  const [place, setPlace] = useState({ top: 0, height: 800 })
+export function useRowWindow(box: Box, { count, rowHeight, maxRows }: WindowOptions): RowWindow {
+  const [place, setPlace] = useState({ top: 0, height: maxRows * rowHeight })
   const isShort = count <= SHORT
   useEffect(() => {
     const element = box.current
