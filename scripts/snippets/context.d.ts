@@ -74,6 +74,7 @@ declare global {
   function analyse(order: Order, language: string): object
   function index(analysis: object): Promise<void>
 
+  const pino: (typeof import('pino'))['pino']
   const test: (typeof import('vitest'))['test']
   const expect: (typeof import('vitest'))['expect']
   class PointsDatabase {

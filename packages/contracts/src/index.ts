@@ -43,9 +43,15 @@ export { UnsupportedServerError } from './errors/unsupported-server-error.ts'
 export { bracketedHost, reachableHost } from './network/listening-address.ts'
 export { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from './network/loopback.ts'
 
+export { LimitedLog, type LogEntry } from './logging/limited-log.ts'
+export { describeError } from './logging/log-text.ts'
+export { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from './logging/logger.ts'
+export { textLogger } from './logging/text-logger.ts'
+
 export type { Clock, SleepOptions } from './clock.ts'
 export type { Random } from './random.ts'
 export { assertSupportedNode } from './platform/assert-supported-node.ts'
+export { stderrLogger } from './platform/stderr-logger.ts'
 export { systemClock } from './platform/system-clock.ts'
 export { systemRandom } from './platform/system-random.ts'
 

@@ -6,8 +6,6 @@ export type {
   HostEvents,
   PlacedLease,
 } from './host/host-events.ts'
-export type { HostLogger } from './host/host-log.ts'
-export { stderrLogger } from './host/platform/stderr-logger.ts'
 export type { HostHealth, HostStatus, LeaseHealth } from './host/host-health.ts'
 export type { HealthSource } from './host/health-answer.ts'
 export {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
   ChangeFeedEstimator,
@@ -6,6 +7,7 @@ import {
   DocumentLeaseStore,
   ProcessorGroup,
   openStore,
+  textLogger,
   type Change,
   type Collection,
   type IChangeFeedObserver,
@@ -143,12 +145,26 @@ test('PH-9 monitoring.md: the health of a host, and waiting for others', async (
   expect(host.health().leases).toHaveLength(2)
 })
 
+test('PH-10 monitoring.md: loggers', () => {
+  const logged = new ChangeFeedProcessorHost<Order>({
+    group: 'mirror',
+    feed: orders,
+    leases,
+    logger: pino(), // or console; false turns the log off
+  })
+  expect(logged.group).toBe('mirror')
+  const logger = textLogger((line, level) => report({ level, line }), 'info')
+  logger.debug({}, 'details')
+  logger.warn({ group: 'mirror', range: '-FF' }, 'lost lease -FF')
+  expect(reports).toEqual([{ level: 'warn', line: 'tidemark: group mirror: lost lease -FF' }])
+})
+
 test('every snippet of monitoring.md is in this file', async () => {
   const here = squeezed(await readFile(new URL(import.meta.url), 'utf8'))
   const guide = new URL('../../../docs/guide/monitoring.md', import.meta.url)
   const text = await readFile(guide, 'utf8')
   const snippets = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, snippet = '']) => snippet)
-  expect(snippets).toHaveLength(5)
+  expect(snippets).toHaveLength(7)
   for (const snippet of snippets) expect(here).toContain(squeezed(snippet))
 })
 

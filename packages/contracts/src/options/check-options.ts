@@ -1,5 +1,6 @@
 import { hideCredentials } from '../errors/hide-credentials.ts'
 import { InvalidOptionError } from '../errors/invalid-option-error.ts'
+import { LOG_LEVELS } from '../logging/logger.ts'
 
 /** What a value of an option has to be. */
 export interface OptionRule {
@@ -31,7 +32,8 @@ export const option: Readonly<
     | 'feed'
     | 'leases'
     | 'collection'
-    | 'telemetry',
+    | 'telemetry'
+    | 'logger',
     OptionRule
   >
 > = {
@@ -59,6 +61,10 @@ export const option: Readonly<
     'a telemetry, such as that of @tidemark/otel',
     'observe',
     'messageProperties',
+  ),
+  logger: optionRule(
+    `an object with functions ${LOG_LEVELS.join(', ')}, or false`,
+    (value) => value === false || hasFunctions(value, LOG_LEVELS),
   ),
 }
 

@@ -1,12 +1,15 @@
 import {
   InvalidOptionError,
+  LimitedLog,
   option,
   optionGroup,
   optionHaving,
   requiredOption,
+  stderrLogger,
   systemClock,
   systemRandom,
   type Clock,
+  type Logger,
   type OptionRules,
   type Random,
 } from '@tidemark/contracts'
@@ -88,8 +91,16 @@ export interface GatewayOptions {
   readonly beside?: ((request: Request) => Promise<Response | undefined>) | undefined
   /** Called after the response to every valid HTTP request. What it throws is ignored. @default nothing */
   readonly onRequest?: ((request: ServedRequest) => void) | undefined
-  /** Called for every request that failed without a fault of its client. @default nothing */
+  /** Called for every request that failed without a fault of its client, also while the store is away. @default nothing */
   readonly onFailure?: ((failure: GatewayFailure) => void) | undefined
+  /**
+   * Gets the same failures: a warning if the same request may succeed later, as when the store is away, else an error. There is at
+   * most one line per `code` in 10 s; the next one says how many were suppressed. Fields: `event`, `activityId`, `method`, `path`, `code`.
+   * `false` turns the log off.
+   *
+   * @default one line each on standard error, without `onFailure`
+   */
+  readonly logger?: Logger | false | undefined
   /** @default the machine's */
   readonly clock?: Clock | undefined
   /** For activity ids. @default the operating system's */
@@ -118,6 +129,7 @@ export const gatewayRules: OptionRules<GatewayOptions> = {
   beside: option.function,
   onRequest: option.function,
   onFailure: option.function,
+  logger: option.logger,
   clock: option.clock,
   random: option.random,
 }
@@ -137,6 +149,7 @@ export interface ResolvedGatewayOptions {
   readonly beside: GatewayOptions['beside']
   readonly onRequest: ((request: ServedRequest) => void) | undefined
   readonly onFailure: (failure: GatewayFailure) => void
+  readonly log: LimitedLog | undefined
   readonly clock: Clock
   readonly random: Random
 }
@@ -151,6 +164,7 @@ export function resolveGatewayOptions(options: GatewayOptions): ResolvedGatewayO
   const { maxBodyBytes = 4 * 1024 * 1024, maxConcurrentRequests = 1000 } = options
   const { maxWaitingReads = 10_000 } = options
   const { onFailure = () => {}, clock = systemClock, random = systemRandom } = options
+  const { logger = options.onFailure === undefined && stderrLogger } = options
   if (!/^[A-Za-z0-9.-]{1,63}$/.test(accountId) || accountId === 'localhost') {
     throw new InvalidOptionError(
       `accountId must be 1 to 63 letters, digits, dots or hyphens, and not "localhost", ` +
@@ -179,6 +193,7 @@ export function resolveGatewayOptions(options: GatewayOptions): ResolvedGatewayO
     beside: options.beside,
     onRequest: options.onRequest,
     onFailure,
+    log: logger === false ? undefined : new LimitedLog(logger, { clock }),
     clock,
     random,
   }

@@ -1,3 +1,4 @@
+import { CodedError, describeError, errorCode } from '@tidemark/contracts'
 import type { NodeBindings } from '../platform/node-bindings.ts'
 import { rawPath } from '../protocol/resource-path.ts'
 import type { ResolvedGatewayOptions } from './gateway-options.ts'
@@ -32,4 +33,33 @@ export function beginReport(
       // A log that fails must not end the request that it reports.
     }
   }
+}
+
+/** Reports a failure that is no fault of the client to the log and to `onFailure`. */
+export function reportFailure(
+  { incoming }: NodeBindings,
+  { activityId, error }: { readonly activityId: string; readonly error: unknown },
+  { onFailure, log }: ResolvedGatewayOptions,
+): void {
+  const code = errorCode(error)
+  // A client that left is not worth reporting.
+  if (code === 'ERR_CLIENT_GONE') return
+  const { method = '', url = '' } = incoming
+  const path = shownPath(url)
+  log?.write({
+    level: isRetryable(error) ? 'warn' : 'error',
+    event: 'requestFailed',
+    kind: code,
+    message: `${describeError(error)} (${method} ${path}, activity ${activityId})`,
+    fields: { activityId, method, path, ...(code !== undefined && { code }) },
+  })
+  try {
+    onFailure({ activityId, method, path, error })
+  } catch {
+    // A log that fails must not end the request that it reports.
+  }
+}
+
+function isRetryable(error: unknown): boolean {
+  return error instanceof CodedError && error.retryable
 }

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import { errorCode } from '@tidemark/contracts'
 import type { Authorizer, Signer } from '../authorization/authorizer.ts'
 import { BadRequestError } from '../errors/bad-request-error.ts'
 import { GatewayStoppingError } from '../errors/gateway-stopping-error.ts'
@@ -15,7 +14,6 @@ import { checkConsistencyLevel } from '../protocol/consistency-level.ts'
 import { errorAnswer } from '../protocol/error-answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { resourcePath } from '../protocol/resource-path.ts'
-import { INTERNAL_ERROR } from '../protocol/status-codes.ts'
 import { QueryBudget } from '../query/query-budget.ts'
 import { QueryTurns } from '../query/query-turns.ts'
 import type { GatewayContext, GatewayRequest, Operation } from '../requests/gateway-request.ts'
@@ -23,7 +21,7 @@ import { readsOnly, type Access } from '../requests/query-or.ts'
 import { refuseDirectMode } from '../resources/unsupported.ts'
 import { SharedLimit } from './shared-limit.ts'
 import type { ResolvedGatewayOptions } from './gateway-options.ts'
-import { beginReport, shownPath } from './request-report.ts'
+import { beginReport, reportFailure } from './request-report.ts'
 import { RequestPlace, type RequestLimits } from './request-place.ts'
 
 /** What a client that met the limit of requests served at once waits, in ms. */
@@ -50,6 +48,10 @@ export function originOf(incoming: IncomingMessage): string {
   const host = hostOf(incoming)
   if (!HOST.test(host)) throw new BadRequestError('the host header of the request is no address')
   return `${isTls ? 'https' : 'http'}://${host}`
+}
+
+function isStopping(error: unknown): boolean {
+  return error instanceof GatewayStoppingError
 }
 
 type Beside = NonNullable<ResolvedGatewayOptions['beside']>
@@ -155,7 +157,7 @@ export class RequestServer {
       report?.({ status: answer.status, bytes })
     } catch (error) {
       // A stream of events ends so when the gateway stops.
-      if (!life.signal.aborted) this.#report(env, activityId, error)
+      if (!life.signal.aborted) reportFailure(env, { activityId, error }, this.#options)
       outgoing.destroy()
       report?.({ status: 0, bytes: 0 })
     } finally {
@@ -253,8 +255,10 @@ export class RequestServer {
       readonly isKnown?: boolean
     },
   ): Answer {
-    const answer = errorAnswer(signal.aborted ? signal.reason : error, activityId)
-    if (answer.status === INTERNAL_ERROR.status) this.#report(env, activityId, error)
+    const told: unknown = signal.aborted ? signal.reason : error
+    const answer = errorAnswer(told, activityId)
+    if (answer.status >= 500 && !isStopping(told))
+      reportFailure(env, { activityId, error }, this.#options)
     if (isKnown && !isUnread(env.incoming)) return answer
     return { ...answer, headers: { ...answer.headers, connection: 'close' } }
   }
@@ -324,16 +328,5 @@ export class RequestServer {
     Object.assign(all, headers)
     if (this.#draining.signal.aborted) all['connection'] = 'close'
     return all
-  }
-
-  #report({ incoming }: NodeBindings, activityId: string, error: unknown): void {
-    // A client that left is not worth reporting.
-    if (errorCode(error) === 'ERR_CLIENT_GONE') return
-    const { method = '', url = '' } = incoming
-    try {
-      this.#options.onFailure({ activityId, method, path: shownPath(url), error })
-    } catch {
-      // A log that fails must not end the request that it reports.
-    }
   }
 }

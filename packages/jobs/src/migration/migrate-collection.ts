@@ -1,4 +1,10 @@
-import { HostStoppedError, type DocumentBody, type RequestOptions } from '@tidemark/contracts'
+import {
+  HostStoppedError,
+  LimitedLog,
+  systemClock,
+  type DocumentBody,
+  type RequestOptions,
+} from '@tidemark/contracts'
 import { ChangeFeedProcessorHost, type FeedOptions } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
 import { JobLife, type RunningJob } from '../workers/job-life.ts'
@@ -141,17 +147,23 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
   }
 
   async #warnOfDeletes(): Promise<void> {
-    const { source, job } = this.#options
+    const { source, job, clock = systemClock } = this.#options
     const isLogKept = (await source.readRecord()).definition.allVersions !== null
     const name = `${source.databaseId}/${source.id}`
     this.#emit({ kind: 'deletesUnseen', source: name, isLogKept })
     const logger = jobLogger(this.#options)
     if (!logger) return
     const log = isLogKept ? '' : 'turn on its log of all versions (allVersions) and '
-    logger.warn(
-      `tidemark: migration ${job}: what is deleted in ${name} stays in the target; ` +
-        `to follow deletes, ${log}pass deletes: 'apply'`,
-    )
+    const message =
+      `migration ${job}: what is deleted in ${name} stays in the target; ` +
+      `to follow deletes, ${log}pass deletes: 'apply'`
+    const fields = { job, source: name }
+    new LimitedLog(logger, { clock }).write({
+      level: 'warn',
+      event: 'deletesUnseen',
+      message,
+      fields,
+    })
   }
 
   #startCopy(

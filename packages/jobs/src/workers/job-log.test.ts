@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { textLogger } from '@tidemark/contracts'
 import { MemoryLeaseStore } from '@tidemark/processor'
 import type { Store } from '@tidemark/store'
 import { SimulatedClock, openMemoryStore } from '@tidemark/testing'
@@ -95,12 +96,11 @@ describe('a job that nobody listens to tells of trouble on the standard error ou
   test('a logger that is given gets it, in an archive too', async () => {
     await using job = await stage()
     const lines: string[] = []
-    const line = (text: string): void => void lines.push(text)
     const archive = archiveExpired({
       source: job.store.database('shop').collection('a'),
       sink: { write: () => Promise.reject(new Error('disk full')) },
       leases: new MemoryLeaseStore({ clock: job.clock }),
-      logger: { warn: line, error: line },
+      logger: textLogger((line) => void lines.push(line)),
       clock: job.clock,
     })
     await inTime(job.clock, archive.start())

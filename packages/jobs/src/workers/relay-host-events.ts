@@ -1,5 +1,11 @@
-import { option, type DocumentBody, type OptionRules } from '@tidemark/contracts'
-import { stderrLogger, type ChangeFeedProcessorHost, type HostLogger } from '@tidemark/processor'
+import {
+  option,
+  stderrLogger,
+  type DocumentBody,
+  type Logger,
+  type OptionRules,
+} from '@tidemark/contracts'
+import type { ChangeFeedProcessorHost } from '@tidemark/processor'
 
 export interface RangeEventBase {
   /** Id of the range and of its lease. */
@@ -31,21 +37,17 @@ export interface TellingOptions<Event> {
   /**
    * As of a host. @default the standard error output, for everything without `onEvent`, else for what is no event
    */
-  readonly logger?: HostLogger | false | undefined
+  readonly logger?: Logger | false | undefined
 }
 
 /** For the other options of a job. */
 export const tellingRules: OptionRules<TellingOptions<never>> = {
   onEvent: option.function,
-  // Its host looks at it.
-  logger: option.anything,
+  logger: option.logger,
 }
 
 /** The logger of a job's hosts. */
-export function jobLogger({
-  onEvent,
-  logger,
-}: TellingOptions<never>): HostLogger | false | undefined {
+export function jobLogger({ onEvent, logger }: TellingOptions<never>): Logger | false | undefined {
   return logger ?? (onEvent === undefined ? stderrLogger : undefined)
 }
 

@@ -4,6 +4,7 @@ import {
   HostStoppedError,
   InvalidOptionError,
   describeValue,
+  stderrLogger,
   type DocumentBody,
 } from '@tidemark/contracts'
 import { catchUpRules, type CatchUpOptions } from '../estimation/change-feed-estimator.ts'
@@ -22,7 +23,6 @@ import type { HostEventListener, HostEventName, HostEvents } from './host-events
 import type { HostHealth, HostStatus } from './host-health.ts'
 import { HostLog } from './host-log.ts'
 import type { ChangeFeedProcessorHostOptions } from './host-options.ts'
-import { stderrLogger } from './platform/stderr-logger.ts'
 import { resolveHostOptions, type ResolvedHostOptions } from './resolve-host-options.ts'
 import { runUntilCaughtUp, type CaughtUpRun } from './run-until-caught-up.ts'
 import { RunningHost } from './running-host.ts'

@@ -1,5 +1,10 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { IChangeFeedObserver } from '@tidemark/contracts'
+import {
+  LeaseStoreUnavailableError,
+  textLogger,
+  type IChangeFeedObserver,
+  type Logger,
+} from '@tidemark/contracts'
 import { FakeFeed, SimulatedClock } from '@tidemark/testing'
 import { MemoryLeaseStore } from '../lease-stores/memory-lease-store.ts'
 import { ChangeFeedProcessorHost } from './change-feed-processor-host.ts'
@@ -290,8 +295,7 @@ describe('passwords in messages of errors stay out of the log', () => {
   test('PH-10 listeners get the error as it was thrown', async () => {
     const { newHost, start } = stage()
     const lines: string[] = []
-    const line = (text: string): void => void lines.push(text)
-    const host = newHost({ logger: { warn: line, error: line } })
+    const host = newHost({ logger: textLogger((line) => void lines.push(line)) })
     const heard: unknown[] = []
     host.on('observerError', ({ error }) => heard.push(error))
     await start(host, {
@@ -320,11 +324,7 @@ describe('who is told', () => {
   test('PH-10 a logger that is given gets all of it, and the standard error output nothing', async () => {
     const { stderr, newHost, start } = stage()
     const lines: string[] = []
-    const logger = {
-      warn: (line: string) => lines.push(line),
-      error: (line: string) => lines.push(line),
-    }
-    const host = newHost({ logger })
+    const host = newHost({ logger: textLogger((line) => void lines.push(line)) })
     host.on('observerError', () => {})
     await start(host)
     expect(lines).toHaveLength(1)
@@ -338,7 +338,8 @@ describe('who is told', () => {
       throw new Error('disk full')
     }
     let calls = 0
-    await start(newHost({ logger: { warn: throwing, error: throwing } }), {
+    const logger = { debug: throwing, info: throwing, warn: throwing, error: throwing }
+    await start(newHost({ logger }), {
       processChanges() {
         calls += 1
         if (calls === 1) throw new Error('no')
@@ -351,9 +352,129 @@ describe('who is told', () => {
 
   test('PH-10 console is a logger as it stands', async () => {
     const { newHost, start } = stage()
-    const error = vi.spyOn(console, 'error').mockImplementation(() => {})
-    onTestFinished(() => error.mockRestore())
+    const spies = (['debug', 'info', 'warn', 'error'] as const).map((level) =>
+      vi.spyOn(console, level).mockImplementation(() => {}),
+    )
+    onTestFinished(() => spies.forEach((spy) => spy.mockRestore()))
     await start(newHost({ logger: console }))
-    expect(error).toHaveBeenCalledTimes(1)
+    expect(spies.map((spy) => spy.mock.calls.length)).toEqual([2, 1, 0, 1])
+  })
+})
+
+interface Line {
+  readonly level: string
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly message: string
+}
+
+/** As one of pino is called. */
+function recorder(): { readonly lines: Line[]; readonly logger: Logger } {
+  const lines: Line[] = []
+  const at = (level: string) => (fields: object, message: string) =>
+    void lines.push({ level, fields: { ...fields }, message })
+  return {
+    lines,
+    logger: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
+  }
+}
+
+describe('a logger that is given gets fields', () => {
+  const calm: IChangeFeedObserver = { processChanges() {} }
+  const who = { group: 'g', host: 'one' }
+
+  test('PH-10 of a failing observer: group, host, range, epoch, attempt and code', async () => {
+    const { clock, newHost, start } = stage()
+    const { lines, logger } = recorder()
+    await start(newHost({ logger }), {
+      processChanges() {
+        throw Object.assign(new Error('no'), { code: 'ENOSPC' })
+      },
+    })
+    await clock.advance(11_000)
+    const failures = lines.filter(({ level }) => level === 'error')
+    const epoch = expect.any(Number)
+    const fields = { ...who, event: 'observerError', range: '-FF', epoch, code: 'ENOSPC' }
+    expect(failures.map((line) => line.fields)).toEqual([
+      { ...fields, attempt: 1 },
+      { ...fields, attempt: expect.any(Number), suppressed: expect.any(Number) },
+    ])
+    expect(failures[0]?.message).toMatch(/^the observer failed in processChanges of lease -FF/)
+  })
+
+  test('PH-10 without line ends and passwords in the text, and no error', async () => {
+    const { newHost, start } = stage()
+    const { lines, logger } = recorder()
+    await start(newHost({ logger }), {
+      processChanges() {
+        throw new Error('no\nanswer of postgres://user:secret@db/shop')
+      },
+    })
+    const [failure] = lines.filter(({ level }) => level === 'error')
+    expect(failure?.message).toContain('no answer of postgres://…@db/shop')
+    expect(JSON.stringify(lines)).not.toContain('secret')
+    expect(Object.values(failure?.fields ?? {}).some((value) => value instanceof Error)).toBe(false)
+  })
+
+  test('PH-10 of what a host does otherwise', async () => {
+    const { clock, newHost, start } = stage()
+    const { lines, logger } = recorder()
+    const host = newHost({ logger })
+    await start(host, calm)
+    const end = host.unregisterObservers()
+    await clock.advance(1_000)
+    await end
+    expect(lines.map(({ level, fields: { event, range } }) => [level, event, range])).toEqual([
+      ['info', 'joined', undefined],
+      ['debug', 'rebalanced', undefined],
+      ['debug', 'leaseAcquired', '-FF'],
+      ['debug', 'leaseReleased', '-FF'],
+      ['info', 'stopped', undefined],
+    ])
+    expect(lines[2]).toMatchObject({
+      fields: { ...who, lsn: 0 },
+      message: expect.stringContaining('at LSN 0'),
+    })
+  })
+
+  test('PH-10 of a lease that was lost', async () => {
+    const { clock, newHost, start } = stage()
+    const { lines, logger } = recorder()
+    await start(newHost({ logger }), calm)
+    // Another process of the same name.
+    await start(newHost({ logger: false }), calm)
+    await clock.advance(20_000)
+    const lost = lines.filter(({ fields }) => fields['event'] === 'leaseLost')
+    expect(lost).toMatchObject([{ level: 'warn', fields: { ...who, range: '-FF' } }])
+    expect(lost[0]?.message).toMatch(/^lost lease -FF: .*another host/)
+    expect(lines.filter(({ level }) => level === 'error')).toMatchObject([
+      { fields: { event: 'stopped', code: 'ERR_HOST_REPLACED' } },
+    ])
+  })
+
+  test('PH-10 of a lease store that is away, and back', async () => {
+    const on = stage()
+    let isAway = false
+    const leases = new MemoryLeaseStore({
+      clock: on.clock,
+      hooks: {
+        before: async ({ operation }) => {
+          if (isAway) throw new LeaseStoreUnavailableError(`${operation} refused`)
+        },
+      },
+    })
+    const { lines, logger } = recorder()
+    await on.start(on.newHost({ leases, logger }), calm)
+    isAway = true
+    await on.clock.advance(3_000)
+    isAway = false
+    await on.clock.advance(10_000)
+    const told = lines.filter(({ fields }) => String(fields['event']).startsWith('leaseStore'))
+    expect(told).toMatchObject([
+      {
+        level: 'warn',
+        fields: { event: 'leaseStoreUnavailable', code: 'ERR_LEASE_STORE_UNAVAILABLE' },
+      },
+      { level: 'info', fields: { event: 'leaseStoreRecovered' } },
+    ])
   })
 })

@@ -8,7 +8,6 @@ import {
   type OptionRules,
 } from '@tidemark/contracts'
 import type { FailurePolicyOptions, Resolved } from '../feed-processing/pump-options.ts'
-import type { HostLogger } from './host-log.ts'
 import type { ChangeFeedProcessorHostOptions, FeedOptions, HostOptions } from './host-options.ts'
 
 /** Longest delay that the platform's timers keep. */
@@ -118,8 +117,6 @@ const hostOptions: Settings<HostOptions, OpenHostOption> = {
   onLeaseStoreLoss: oneOf('recover', 'stop'),
 }
 
-const methods = ['warn', 'error'] satisfies (keyof HostLogger)[]
-const logger = optionHaving('an object with functions warn and error', ...methods)
 const deadLetters = optionHaving('an object with a function put', 'put')
 
 export const hostOptionRules: OptionRules<ChangeFeedProcessorHostOptions> = {
@@ -130,10 +127,7 @@ export const hostOptionRules: OptionRules<ChangeFeedProcessorHostOptions> = {
   deadLetters: orElse(option.function, deadLetters),
   feedOptions: optionGroup(feedOptions),
   hostOptions: optionGroup(hostOptions),
-  logger: orElse(
-    logger,
-    optionRule('false', (value) => value === false),
-  ),
+  logger: option.logger,
   telemetry: option.telemetry,
   clock: option.clock,
   random: option.random,

@@ -6,11 +6,11 @@ import type {
   DocumentBody,
   LeaseStore,
   SinkCallOptions,
+  Logger,
   Random,
   Telemetry,
 } from '@tidemark/contracts'
 import type { ReadOptions, WorkOptions } from '../feed-processing/pump-options.ts'
-import type { HostLogger } from './host-log.ts'
 
 /**
  * Where and what a host reads (PH-6). A start position only applies to leases that do not exist yet:
@@ -132,13 +132,15 @@ export interface ChangeFeedProcessorHostOptions<T extends DocumentBody = Documen
   feedOptions?: FeedOptions | undefined
   hostOptions?: HostOptions | undefined
   /**
-   * Gets trouble, one line each: observers and feeds that fail, dead letters, halted ranges, lost leases, a
-   * host that stopped because of an error. There is at most one line per event in 10 s; the next one says how many were
-   * suppressed. Your own logger gets all such events; `false` turns the log off.
+   * Gets trouble as warnings and errors: observers and feeds that fail, stores that are away, dead letters, halted ranges, lost
+   * leases, a host that stopped because of an error. There is at most one line per event in 10 s; the next one says how many were
+   * suppressed. Your own logger gets all such events, also with `info` and `debug` what a host does otherwise, such as acquiring
+   * leases. Fields: `event`, `group`, `host`, and where they apply `range` (id of the lease), `epoch`, `lsn`, `attempt`, `code`.
+   * `false` turns the log off.
    *
-   * @default standard error, for events without a listener
+   * @default one line each on standard error, for warnings and errors without a listener
    */
-  logger?: HostLogger | false | undefined
+  logger?: Logger | false | undefined
   /** Each call of `processChanges` is made in a span of it. @default none */
   telemetry?: Telemetry | undefined
   /** @default the machine's */

@@ -153,7 +153,10 @@ describe('PH-6 what a program without types may give is refused by name when it 
     [{ ...good, hostOptions: { maxBatchMs: '5' } }, 'hostOptions.maxBatchMs must be a number'],
     [{ ...good, hostOptions: { failurePolicy: { mode: 'haltRange', attempts: 3 } } }, 'attempts'],
     [{ ...good, deadLetters: {} }, 'deadLetters must be a function'],
-    [{ ...good, logger: true }, 'logger must be an object with functions warn and error'],
+    [
+      { ...good, logger: true },
+      'logger must be an object with functions debug, info, warn, error, or false',
+    ],
     [{ ...good, clock: Date }, 'clock must be a clock'],
   ])('%o', (options, message) => {
     const refused = refusal(() => new ChangeFeedProcessorHost(options as typeof good))

@@ -62,6 +62,20 @@ const ALL = Array.from({ length: COUNT }, (_, n) => `s${n}`).toSorted()
 const run = (...args: readonly string[]) =>
   tidemark('archive', 'shop/sessions', '--store', data, ...args)
 
+test('--log-json logs what its host does as JSON lines on the error output', async () => {
+  const log = ['--log-json', '--log-level', 'debug']
+  const { code, errors } = await run('--folder', archive, '--once', '--json', ...log)
+  expect(code).toBe(0)
+  const lines = jsonLines(errors)
+  expect(lines.find(({ event }) => event === 'joined')).toMatchObject({
+    level: 30,
+    group: 'archive-shop.sessions',
+    host: expect.any(String),
+    msg: expect.stringContaining('joined the group'),
+  })
+  expect(lines.filter(({ event }) => event === 'leaseAcquired')).toHaveLength(2)
+})
+
 test('TTL-14 --once archives what has expired and ends; it may be purged then; --retire ends the waiting', async () => {
   const { code, output } = await run('--folder', archive, '--once', '--json')
   expect(code).toBe(0)

@@ -15,13 +15,14 @@ import { existingCollection } from '../existing-collection.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Finish } from '../finish.ts'
 import { Interruption } from '../interruption.ts'
+import { addLogFlags, chosenLogger, type LogFlags } from '../output/command-logger.ts'
 import { openExistingStore } from '../open-existing-store.ts'
 import { writeJsonLine } from '../output/json-lines.ts'
 import { ProgressLine, grouped } from '../output/progress-line.ts'
 import { errorLine } from '../output/report-error.ts'
 import { openWorkerLeases } from '../worker-leases.ts'
 
-interface ArchiveOptions {
+interface ArchiveOptions extends LogFlags {
   readonly store: string
   readonly folder?: string
   readonly group?: string
@@ -52,7 +53,7 @@ Examples:
 
 /** `tidemark archive`: expired documents into JSON Lines files, before they are purged. */
 export function archiveCommand(context: CommandContext, finish: Finish): Command {
-  return new Command('archive')
+  const command = new Command('archive')
     .summary('write expired documents to files before they are purged')
     .description('Writes the expired documents of a collection to JSON Lines files.')
     .argument('<collection>', 'database/collection', collectionName)
@@ -72,6 +73,7 @@ export function archiveCommand(context: CommandContext, finish: Finish): Command
     .option('--once', 'sweep, archive what has expired by now, and end')
     .option('--retire', 'stop archiving: purges no longer wait for the group')
     .option('--json', 'print events as JSON lines on the standard output')
+  return addLogFlags(command)
     .addHelpText('after', HELP)
     .action(async (name: CollectionName, options: ArchiveOptions, command: Command) => {
       if (options.retire === true && options.once === true) {
@@ -106,6 +108,7 @@ async function runArchive(
     group: options.group,
     hostName: options.hostName,
     onEvent: (event) => reporter.tell(event),
+    logger: await chosenLogger(options, context),
     signal,
   })
   try {

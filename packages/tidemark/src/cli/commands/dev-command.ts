@@ -6,6 +6,13 @@ import type { CommandContext } from '../command-context.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Finish } from '../finish.ts'
 import { Interruption } from '../interruption.ts'
+import {
+  addLogFlags,
+  chosenLogger,
+  commandLogger,
+  failureReporter,
+  type LogFlags,
+} from '../output/command-logger.ts'
 import { DEMO, makeDemoDatabase } from '../serve/demo-database.ts'
 import { openDemoQueues } from '../serve/demo-queues.ts'
 import { describeFronts } from '../serve/describe-fronts.ts'
@@ -13,12 +20,12 @@ import { GATEWAY_PORT } from '../serve/gateway-flags.ts'
 import { startDemoWork } from '../serve/demo-work.ts'
 import { joinDemo } from '../serve/join-demo.ts'
 import { openPageBeside } from '../serve/page.ts'
-import { failureLine, serveStore } from '../serve/serve-store.ts'
+import { serveStore } from '../serve/serve-store.ts'
 import { describePlace, openServedStore, servedPlace } from '../serve/served-place.ts'
 import { ROOT_POLICY } from '../serve/served-keys.ts'
 import type { RunningFronts } from '../serve/start-fronts.ts'
 
-interface DevOptions {
+interface DevOptions extends LogFlags {
   readonly port: number
   readonly amqpPort: number
   readonly adminPort: number
@@ -52,7 +59,7 @@ Examples:
 
 /** `tidemark dev`: the fronts instead of the emulators. */
 export function devCommand(context: CommandContext, finish: Finish): Command {
-  return new Command('dev')
+  const command = new Command('dev')
     .summary("serve a demo database with the emulators' ports and keys")
     .description(
       'Serves a demo database with the ports and keys of the emulators of Azure Cosmos DB and Azure Service Bus.',
@@ -67,6 +74,7 @@ export function devCommand(context: CommandContext, finish: Finish): Command {
       `start another worker for the demo of a "dev" that runs (default: http://127.0.0.1:${GATEWAY_PORT})`,
     )
     .option('--json', 'print one JSON line when it answers')
+  return addLogFlags(command)
     .addHelpText('after', HELP)
     .action(async (store: string | undefined, options: DevOptions, command: Command) => {
       const { join } = options
@@ -74,30 +82,33 @@ export function devCommand(context: CommandContext, finish: Finish): Command {
       if (store !== undefined) command.error('error: --join takes an address, not a store\n')
       const endpoint = join === true ? `http://127.0.0.1:${GATEWAY_PORT}` : join
       if (URL.parse(endpoint) === null) command.error('error: --join needs a URL\n')
-      finish(await joinDemo(endpoint, context))
+      const logger = await chosenLogger(options, context)
+      finish(await joinDemo({ endpoint, logger }, context))
     })
 }
 
 async function dev(
   argument: string | undefined,
-  { port, amqpPort, adminPort, demo, json }: DevOptions,
+  options: DevOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   using interruption = new Interruption()
+  const { port, amqpPort, adminPort, demo, json } = options
+  const logger = await commandLogger(options, context)
   const place = servedPlace(argument)
   await using store = await openServedStore(place)
   await makeDemoDatabase(store)
   await using broker = await openDemoQueues(store)
   const host = '127.0.0.1'
-  const onFailure = (error: unknown, at: string): void =>
-    void context.errors.write(`${failureLine(error, at)}\n`)
   await using page = await openPageBeside({
     store,
     flags: { environment: 'dev' },
     host,
-    onFailure,
+    onFailure: failureReporter(logger),
   })
-  await using _work = demo ? await startDemoWork(store) : undefined
+  await using _work = demo
+    ? await startDemoWork(store, await chosenLogger(options, context))
+    : undefined
   return await serveStore(
     {
       store,
@@ -110,6 +121,7 @@ async function dev(
       tls: undefined,
       insecureHttp: undefined,
       maxConnections: undefined,
+      logger,
       form: json === true ? 'json' : 'text',
       interruption,
       describe: (fronts) =>

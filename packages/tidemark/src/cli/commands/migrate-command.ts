@@ -20,13 +20,14 @@ import { existingCollection } from '../existing-collection.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Finish } from '../finish.ts'
 import { Interruption } from '../interruption.ts'
+import { addLogFlags, chosenLogger, type LogFlags } from '../output/command-logger.ts'
 import { loadMapModule } from '../load-map-module.ts'
 import { MigrationReporter } from '../output/migration-reporter.ts'
 import { openExistingStore } from '../open-existing-store.ts'
 import { openStore } from '../../open-store.ts'
 import { openWorkerLeases } from '../worker-leases.ts'
 
-interface MigrateOptions {
+interface MigrateOptions extends LogFlags {
   readonly store: string
   readonly source: CollectionName
   readonly target: CollectionName
@@ -68,7 +69,7 @@ Examples:
 
 /** `tidemark migrate`: one worker of a migration. */
 export function migrateCommand(context: CommandContext, finish: Finish): Command {
-  return new Command('migrate')
+  const command = new Command('migrate')
     .summary('copy a collection into another one while writes continue')
     .description('Copies a collection into another one, optionally with another partition key.')
     .requiredOption('--store <store>', 'folder or postgres:// URL of the store')
@@ -110,6 +111,7 @@ export function migrateCommand(context: CommandContext, finish: Finish): Command
     .option('--cut-over', 'end when nothing is left to copy, instead of following writes')
     .option('--verify', 'compare both sides document by document after --cut-over')
     .option('--json', 'print events as JSON lines on the standard output')
+  return addLogFlags(command)
     .addHelpText('after', HELP)
     .action(async (options: MigrateOptions, command: Command) => {
       if (options.verify === true && options.cutOver !== true) {
@@ -148,6 +150,7 @@ async function migrate(options: MigrateOptions, context: CommandContext): Promis
     expiry: options.expiry,
     deletes: options.applyDeletes === true ? 'apply' : undefined,
     onEvent: (event) => reporter.tell(event),
+    logger: await chosenLogger(options, context),
     onProgress: (progress) => reporter.progress(progress),
     signal,
   })

@@ -4,6 +4,12 @@ import type { CommandContext } from '../command-context.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Finish } from '../finish.ts'
 import { Interruption } from '../interruption.ts'
+import {
+  addLogFlags,
+  commandLogger,
+  failureReporter,
+  type LogFlags,
+} from '../output/command-logger.ts'
 import { describeFronts } from '../serve/describe-fronts.ts'
 import {
   addGatewayFlags,
@@ -29,7 +35,7 @@ import { addQueueFlags, problemOfQueueFlags, type QueueFlags } from '../serve/qu
 import { readCredentials } from '../serve/credentials-file.ts'
 import { addPageFlags, CREDENTIALS_HELP, type PageFlags } from '../serve/page-flags.ts'
 import { openPageBeside } from '../serve/page.ts'
-import { failureLine, serveStore } from '../serve/serve-store.ts'
+import { serveStore } from '../serve/serve-store.ts'
 import {
   describePlace,
   openServedStore,
@@ -38,7 +44,7 @@ import {
 } from '../serve/served-place.ts'
 import { readTls, type TlsFiles } from '../serve/tls-files.ts'
 
-interface ServeOptions extends GatewayFlags, QueueFlags, TlsFiles, PageFlags {
+interface ServeOptions extends GatewayFlags, QueueFlags, LogFlags, TlsFiles, PageFlags {
   readonly ui?: boolean
   readonly uiReadOnly?: boolean
   readonly memory?: boolean
@@ -130,7 +136,7 @@ export function serveCommand(context: CommandContext, finish: Finish): Command {
       wholeNumber(1),
     )
     .option('--json', 'print one JSON line when it is ready, and the access log as JSON')
-  return addUiFlags(addQueueFlags(addGatewayFlags(command)))
+  return addLogFlags(addUiFlags(addQueueFlags(addGatewayFlags(command))))
     .addHelpText('after', HELP)
     .action(async (store: string | undefined, options: ServeOptions) => {
       const problem = problemOf(store, options, command)
@@ -200,15 +206,14 @@ async function serve(
     ? await openNamespace(store, namespace, config)
     : undefined
   const { host, amqpPort, adminPort, insecureAmqp, insecureHttp, maxConnections } = options
-  const onFailure = (error: unknown, at: string): void =>
-    void context.errors.write(`${failureLine(error, at)}\n`)
+  const logger = await commandLogger(options, context)
   const about = {
     store,
     flags: options,
     readOnly: options.uiReadOnly,
     host,
     credentials,
-    onFailure,
+    onFailure: failureReporter(logger),
   }
   await using page = options.ui === true ? await openPageBeside(about) : undefined
   return await serveStore(
@@ -232,6 +237,7 @@ async function serve(
       leases: options.leases,
       beside: page && [page.beside],
       hasPage: page !== undefined,
+      logger,
       readKeys: areKeysInFiles(request, given) ? () => presentKeys(request) : undefined,
       form: options.json === true ? 'json' : 'text',
       interruption,

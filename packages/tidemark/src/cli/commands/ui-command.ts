@@ -6,14 +6,20 @@ import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Finish } from '../finish.ts'
 import { Interruption } from '../interruption.ts'
 import { openExistingStore } from '../open-existing-store.ts'
+import {
+  addLogFlags,
+  commandLogger,
+  failureReporter,
+  type LogFlags,
+} from '../output/command-logger.ts'
 import { writeJsonLine, writeText } from '../output/json-lines.ts'
 import { readCredentials } from '../serve/credentials-file.ts'
 import { addPageFlags, CREDENTIALS_HELP, type PageFlags } from '../serve/page-flags.ts'
 import { openPage } from '../serve/page.ts'
-import { failureLine, untilAborted } from '../serve/serve-store.ts'
+import { untilAborted } from '../serve/serve-store.ts'
 import { readTls, type TlsFiles } from '../serve/tls-files.ts'
 
-interface UiOptions extends PageFlags, TlsFiles {
+interface UiOptions extends PageFlags, LogFlags, TlsFiles {
   readonly port: number
   readonly host: string
   readonly readOnly?: boolean
@@ -55,7 +61,7 @@ export function uiCommand(context: CommandContext, finish: Finish): Command {
     .option('--tls-key <file>', 'its key (PEM)')
     .option('--insecure-http', 'allow plain http on an address other than loopback')
     .option('--json', 'print one JSON line when it answers')
-  return addPageFlags(command)
+  return addLogFlags(addPageFlags(command))
     .addHelpText('after', HELP)
     .action(async (store: string, options: UiOptions) => {
       if ((options.tlsCert === undefined) !== (options.tlsKey === undefined)) {
@@ -65,17 +71,13 @@ export function uiCommand(context: CommandContext, finish: Finish): Command {
     })
 }
 
-async function ui(
-  where: string,
-  options: UiOptions,
-  { output, errors }: CommandContext,
-): Promise<ExitCode> {
+async function ui(where: string, options: UiOptions, context: CommandContext): Promise<ExitCode> {
   using interruption = new Interruption()
+  const { output } = context
   const { host, port, readOnly, insecureHttp } = options
   const credentials = await readCredentials(options.credentialsFile)
   const tls = await readTls(options)
-  const onFailure = (error: unknown, place = 'a request'): void =>
-    void errors.write(`${failureLine(error, place)}\n`)
+  const onFailure = failureReporter(await commandLogger(options, context))
   await using store = await openExistingStore(where, { maintenance: 'manual' })
   await using page = await openPage({
     store,

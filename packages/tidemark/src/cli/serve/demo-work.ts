@@ -1,4 +1,4 @@
-import { systemClock, systemRandom, type Clock } from '@tidemark/contracts'
+import { systemClock, systemRandom, type Clock, type Logger } from '@tidemark/contracts'
 import {
   ChangeFeedProcessorHost,
   DocumentLeaseStore,
@@ -22,7 +22,7 @@ const BURST = { everyRounds: 24, documents: 120 }
 const MS_PER_CHANGE = 100
 
 /** Where a demo worker gets its changes, and keeps its leases. */
-export type DemoSources = Pick<ChangeFeedProcessorHostOptions<Visit>, 'feed' | 'leases'>
+export type DemoSources = Pick<ChangeFeedProcessorHostOptions<Visit>, 'feed' | 'leases' | 'logger'>
 
 /** A worker of the demo group: takes its time for each change, and does nothing with it. */
 export function demoWorker(sources: DemoSources): ChangeFeedProcessorHost<Visit> {
@@ -42,7 +42,10 @@ export async function startWorker(host: ChangeFeedProcessorHost<Visit>): Promise
 }
 
 /** Something to look at in `tidemark dev`: visits that are written all the time, and a worker that processes them. */
-export async function startDemoWork(store: Store): Promise<AsyncDisposable> {
+export async function startDemoWork(
+  store: Store,
+  logger: Logger | undefined,
+): Promise<AsyncDisposable> {
   const database = store.database(DEMO.database)
   const visits = await database.createCollectionIfNotExists<Visit>({
     id: DEMO.visits,
@@ -53,7 +56,7 @@ export async function startDemoWork(store: Store): Promise<AsyncDisposable> {
     id: DEMO.leases,
     partitionKey: '/partitionKey',
   })
-  const host = demoWorker({ feed: visits, leases: new DocumentLeaseStore(leases) })
+  const host = demoWorker({ feed: visits, leases: new DocumentLeaseStore(leases), logger })
   await startWorker(host)
   const ended = new AbortController()
   const writing = writeVisits(visits, systemClock, ended.signal)

@@ -1,3 +1,4 @@
+import { textLogger } from '@tidemark/contracts'
 import { SimulatedClock } from '@tidemark/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { InputError } from '../input-error.ts'
@@ -25,7 +26,7 @@ beforeEach(() => {
   following = followKeys(
     {
       clock,
-      tell: (line) => told.push(line),
+      logger: textLogger((line) => void told.push(line), 'info'),
       read: async () => {
         if (file instanceof Error) throw file
         return file

@@ -1,6 +1,5 @@
-import type { Clock } from '@tidemark/contracts'
+import { describeError, errorCode, type Clock, type Logger } from '@tidemark/contracts'
 import { InputError } from '../input-error.ts'
-import { errorLine } from '../output/report-error.ts'
 import type { ServedKeys } from './served-keys.ts'
 
 /** How often the files are read. */
@@ -12,8 +11,8 @@ export interface FollowedKeys {
   readonly read: () => Promise<ServedKeys>
   /** Throws when it refuses the keys; the old ones stay in force. */
   readonly replace: (keys: ServedKeys) => void
-  /** Reports one line for people, without keys. */
-  readonly tell: (line: string) => void
+  /** Gets no keys. */
+  readonly logger: Logger
   readonly clock: Clock
 }
 
@@ -27,7 +26,7 @@ export interface FollowedKeys {
  * @param inForce the keys that the fronts began with
  */
 export async function followKeys(
-  { read, replace, tell, clock }: FollowedKeys,
+  { read, replace, logger, clock }: FollowedKeys,
   inForce: ServedKeys,
   signal: AbortSignal,
 ): Promise<never> {
@@ -49,12 +48,15 @@ export async function followKeys(
         assertWhole(keys, present)
         replace(keys)
         present = keys
-        tell(`tidemark: the keys in force were replaced: ${described(keys)}`)
+        logger.info(
+          { event: 'keysReplaced' },
+          `the keys in force were replaced: ${described(keys)}`,
+        )
       }
       trouble = ''
     } catch (error) {
-      const line = `${errorLine(error)}; the present keys stay in force`
-      if (line !== trouble) tell(line)
+      const line = `${describeError(error)}; the present keys stay in force`
+      if (line !== trouble) logger.warn({ event: 'keysRefused', code: errorCode(error) }, line)
       trouble = line
     }
   }

@@ -1,3 +1,4 @@
+import type { Logger } from '@tidemark/contracts'
 import { EMULATOR_KEY } from '@tidemark/gateway'
 import {
   CosmosConnection,
@@ -14,12 +15,16 @@ import { demoWorker, startWorker } from './demo-work.ts'
 import { untilAborted } from './serve-store.ts'
 
 /** Another worker for the demo of a `tidemark dev` that runs, over HTTP. Rejects as the connection does. */
-export async function joinDemo(endpoint: string, { output }: CommandContext): Promise<ExitCode> {
+export async function joinDemo(
+  { endpoint, logger }: { readonly endpoint: string; readonly logger: Logger | undefined },
+  { output }: CommandContext,
+): Promise<ExitCode> {
   using interruption = new Interruption()
   const { signal } = interruption
   const connection = new CosmosConnection({ endpoint, key: EMULATOR_KEY })
   const { database, visits, leases } = DEMO
   const host = demoWorker({
+    logger,
     feed: await openChangeFeed(connection, { database, container: visits }),
     leases: new DocumentLeaseStore(
       new CosmosDocumentCollection(connection, { database, container: leases }),

@@ -1,4 +1,4 @@
-import { isLoopbackAddress, systemClock } from '@tidemark/contracts'
+import { isLoopbackAddress, systemClock, type Logger } from '@tidemark/contracts'
 import type { ServedRequest, StartGatewayOptions } from '@tidemark/gateway'
 import type { Store } from '@tidemark/store'
 import { accessRule, type AccessRule, type Credentials } from '../../dashboard/access.ts'
@@ -6,8 +6,8 @@ import { problemAnswer } from '../../dashboard/problem-answer.ts'
 import type { CommandContext } from '../command-context.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Interruption } from '../interruption.ts'
+import { failureReporter } from '../output/command-logger.ts'
 import { writeJsonLine, writeText } from '../output/json-lines.ts'
-import { errorLine, oneLine } from '../output/report-error.ts'
 import { AccessLog } from './access-log.ts'
 import { firstOf, type Beside } from './beside.ts'
 import { readyLine } from './describe-fronts.ts'
@@ -31,6 +31,7 @@ export interface ServeRun extends Omit<FrontsOptions, 'gateway' | 'queues'> {
   readonly queues: Omit<QueueFronts, 'onFailure'> | undefined
   /** Writes a line for each request of the gateway. */
   readonly accessLog?: boolean | undefined
+  readonly logger: Logger
   /** Reads keys again that may have changed. Undefined: the keys never change. */
   readonly readKeys?: (() => Promise<ServedKeys>) | undefined
   readonly form: 'text' | 'json'
@@ -52,13 +53,12 @@ export interface ServeRun extends Omit<FrontsOptions, 'gateway' | 'queues'> {
  * failure.
  */
 export async function serveStore(run: ServeRun, context: CommandContext): Promise<ExitCode> {
-  const { store, keys, accessLog, readKeys, form, beside, describe, interruption, ...rest } = run
-  const { hasPage = false, credentials, leases, ...options } = rest
+  const { store, keys, accessLog, logger, readKeys, form, beside, ...others } = run
+  const { describe, interruption, hasPage = false, credentials, leases, ...options } = others
   const { signal } = interruption
-  const tell = (line: string): void => void context.errors.write(`${line}\n`)
   const log = accessLog === true ? new AccessLog(form, context) : undefined
   const access = accessTo(run.host, credentials)
-  const onFailure = (error: unknown, place: string): void => tell(failureLine(error, place))
+  const onFailure = failureReporter(logger)
   const broker = options.queues?.broker
   const measured = { store, leases, broker, access, clock: systemClock, onFailure }
   await using metrics = metricsRoute(measured)
@@ -78,8 +78,7 @@ export async function serveStore(run: ServeRun, context: CommandContext): Promis
         metrics.beside,
         ...(beside ?? []),
       ]),
-      onFailure: ({ error, method, path, activityId }) =>
-        onFailure(error, `${method} ${path}, activity ${activityId}`),
+      logger,
       onRequest,
     },
     queues: options.queues && { ...options.queues, onFailure },
@@ -93,7 +92,7 @@ export async function serveStore(run: ServeRun, context: CommandContext): Promis
   const followed = readKeys && {
     read: readKeys,
     replace: (present: ServedKeys) => fronts.replaceKeys(present),
-    tell,
+    logger,
     clock: systemClock,
   }
   const following = followed && followKeys(followed, keys, signal)
@@ -114,9 +113,4 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
     signal.addEventListener('abort', () => resolve(), { once: true })
   })
-}
-
-/** For the error output: what failed, and where. */
-export function failureLine(error: unknown, place: string): string {
-  return `${errorLine(error)} (${oneLine(place)})`
 }
