@@ -112,7 +112,10 @@ test('a read that fails is told once, and the stream goes on; one that fails fir
   })
   await expect(open('another')).rejects.toThrow('away')
   expect(counts.released).toBe(1)
+  // Nothing has changed meanwhile, but the client must know that it sees the truth again.
   fail(undefined)
+  await clock.advance(1_000)
+  expect((await events.next())?.event).toBe('view')
   change([])
   await clock.advance(1_000)
   expect((await events.next())?.event).toBe('update')

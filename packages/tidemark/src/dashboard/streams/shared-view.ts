@@ -131,9 +131,11 @@ function tell(viewer: Viewer, { problem, update, whole }: News): boolean {
     return false
   }
   const isNewProblem = problem !== undefined && problem !== viewer.problem
+  // Also when nothing has changed meanwhile: what is shown is right again.
+  const isOver = problem === undefined && viewer.problem !== undefined
   viewer.problem = problem
   if (isNewProblem) stream.send('problem', problem)
-  const isWhole = viewer.isBehind && problem === undefined
+  const isWhole = isOver || (viewer.isBehind && problem === undefined)
   if (isWhole) stream.send('view', whole())
   else if (update !== undefined) stream.send('update', update)
   viewer.isBehind &&= !isWhole
