@@ -20,7 +20,7 @@ FROM node:24-bookworm-slim AS build
 WORKDIR /build
 COPY . .
 RUN npm ci --no-audit --no-fund
-RUN npx tsc -b packages/tidemark
+RUN npx tsc -b packages/tidemark && npm run dashboard
 
 # What runs needs neither compiler nor tests: only `tidemark`, the packages it is made of and their dependencies.
 FROM node:24-bookworm-slim AS packages
@@ -29,7 +29,7 @@ COPY --from=build /build/package.json /build/package-lock.json /build/.npmrc ./
 COPY --from=build /build/packages ./packages
 COPY --from=build /build/examples ./examples
 RUN npm ci --omit=dev --workspace=tidemark --include-workspace-root=false --ignore-scripts --no-audit --no-fund \
-  && rm -rf examples packages/testing packages/*/src packages/*/dist/.tsbuildinfo
+  && rm -rf examples packages/testing packages/*/src packages/tidemark/dashboard/src packages/*/dist/.tsbuildinfo
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production

@@ -30,6 +30,7 @@ beforeAll(async () => {
   thirdPrinter = third
   await stage.splitOrders()
   await stage.writeOrders(3, -1)
+  await stage.sweepSessions()
   address = await stage.serve({ environment: 'staging' })
 })
 
@@ -55,7 +56,7 @@ const PAGES: readonly (readonly [name: string, hash: string, text: string])[] = 
   ['documents', '#/collections/shop/orders?part=documents&key=c7', 'o7'],
   ['feed', '#/collections/shop/orders?part=documents&from=beginning', 'document'],
   ['tail', '#/collections/shop/orders?part=tail', 'Nothing has changed'],
-  ['expiry', '#/collections/shop/sessions?part=expiry', 'Pending deletes'],
+  ['expiry', '#/collections/shop/sessions?part=expiry', 'archive'],
   ['dead-letter-places', '#/letters', 'shop/orders'],
   ['dead-letters', '#/letters/shop/orders', 'negative total'],
   ['queues', '#/queues', 'mails'],
@@ -86,7 +87,7 @@ test.each(PAGES)('the page %s is complete, accessible, and fits', async (name, h
 })
 
 test('a killed host loses its ranges to others before the eyes of whoever looks', async () => {
-  const page = await browser.page({ viewport: { width: 1280, height: 1500 } })
+  const page = await browser.page({ viewport: { width: 1280, height: 1340 } })
   await page.goto(`${address}#/groups/shop%2Fleases/printer`)
   const map = page.getByRole('table', { name: /^Ownership map/ })
   const head = map.getByRole('columnheader', { name: 'printer-3' })

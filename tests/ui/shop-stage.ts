@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openMessaging, type MessageBroker } from '@tidemark/messaging'
 import { createDashboard, openStore, type DashboardOptions, type Store } from 'tidemark'
 import { serveRequests } from '@tidemark/gateway'
@@ -66,6 +67,16 @@ export class ShopStage implements AsyncDisposable {
       readonly ttl?: number
     }>({ id: 'sessions', partitionKey: '/id', defaultTtl: 3_600 })
     for (let n = 0; n < 12; n += 1) await sessions.upsert({ id: `s${n}`, ttl: n < 4 ? 1 : 60 * n })
+    await sessions.addWaitingGroup('archive')
+  }
+
+  /** Those that were to expire have become pending deletes. */
+  async sweepSessions(): Promise<void> {
+    const sessions = this.store.database('shop').collection('sessions')
+    while ((await sessions.readExpiry()).pendingDeletes < 4) {
+      await sleep(50)
+      await this.store.runMaintenance()
+    }
   }
 
   async fillQueues(): Promise<void> {

@@ -10,10 +10,7 @@ export const info: Signal<PageInfo | undefined> = signal(undefined)
 effect(() => {
   if (connection.value.kind !== 'live') return
   read('info', {}).then(
-    (answer) => {
-      info.value = answer
-      document.title = answer.environment === null ? 'Tidemark' : `${answer.environment} · Tidemark`
-    },
+    (answer) => (info.value = answer),
     () => {},
   )
 })

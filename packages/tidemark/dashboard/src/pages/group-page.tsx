@@ -17,7 +17,8 @@ import { OwnershipMap } from './ownership-map.tsx'
 import { TimelineCard } from './timeline-card.tsx'
 
 export function GroupPage({ leases, group }: GroupRef): VNode {
-  const { view, problem } = useView('group', { leases, group })
+  const { view: told, problem } = useView('group', { leases, group })
+  const view = useMemo(() => told && withHostsInOrder(told), [told])
   const [chosen, setChosen] = useState<ReadonlySet<string>>(NONE)
   const hues = useHues()
   const crumbs = [{ text: 'Groups', href: href(['groups']) }]
@@ -52,6 +53,14 @@ export function GroupPage({ leases, group }: GroupRef): VNode {
 }
 
 const NONE: ReadonlySet<string> = new Set()
+
+/** As people count: `worker-9` before `worker-10`. */
+const NAMES = new Intl.Collator('en', { numeric: true })
+
+function withHostsInOrder(view: GroupView): GroupView {
+  const hosts = view.tables.hosts.toSorted((a, b) => NAMES.compare(a.id, b.id))
+  return { ...view, tables: { ...view.tables, hosts } }
+}
 
 function Chips({ view: { head } }: { readonly view: GroupView }): VNode {
   return (

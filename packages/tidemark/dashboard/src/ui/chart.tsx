@@ -124,6 +124,7 @@ function usePlot(
           {
             ...axis,
             size: 26,
+            space: 72,
             ticks: { show: false },
             values: (_, ticks) => ticks.map((s) => tickText(s, ticks)),
           },

@@ -1,6 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact'
-import { useId } from 'preact/hooks'
+import { useEffect, useId } from 'preact/hooks'
 import type { Problem } from '../../../src/dashboard/views.ts'
+import { info } from '../info.ts'
 import { Icon } from './icon.tsx'
 
 export interface CardProps {
@@ -81,6 +82,10 @@ export interface HeadingProps {
 }
 
 export function Heading({ title, crumbs = [], chips, buttons }: HeadingProps): VNode {
+  const environment = info.value?.environment
+  useEffect(() => {
+    document.title = [title, environment, 'Tidemark'].filter(Boolean).join(' · ')
+  }, [title, environment])
   return (
     <div>
       {crumbs.length > 0 && (
