@@ -1,21 +1,23 @@
-import { parseArgs } from 'node:util'
 import type { CDPSession, Page } from 'playwright-core'
+import { readArguments, whole } from '../../scripts/command-line/read-arguments.ts'
 import { openManyLeases } from './many-leases.ts'
 import { OpenedBrowser } from './opened-browser.ts'
 import { ShopStage } from './shop-stage.ts'
 
 // `npm run ui-bench`: what the page of a large group costs the browser. One JSON line; ms of the browser's main thread.
 
-const { values } = parseArgs({
-  options: {
-    leases: { type: 'string', default: '1000' },
-    hosts: { type: 'string', default: '20' },
-    rounds: { type: 'string', default: '10' },
-  },
+const USAGE = `usage: npm run ui-bench -- [--leases N] [--hosts N] [--rounds N]
+
+  --leases N   of the group that is shown   (default 1000)
+  --hosts N    that own them                (default 20)
+  --rounds N   times that it is opened      (default 10)`
+
+const { values } = readArguments(USAGE, {
+  leases: whole(1, 1_000),
+  hosts: whole(1, 20),
+  rounds: whole(1, 10),
 })
-const [leases, hosts, rounds] = [values.leases, values.hosts, values.rounds].map(Number)
-if (leases === undefined || hosts === undefined || rounds === undefined)
-  throw new Error('no numbers')
+const { leases, hosts, rounds } = values
 
 interface Cost {
   readonly script: number

@@ -31,7 +31,7 @@ export function describeNotes(suite: LeaseStoreSuite): void {
       expect(await notesOf(two)).toEqual({ summaries: [], transitions: [] })
       for (const host of ['a', 'b']) await syncOk(one, identity(host), 'join')
       const before = await one.read()
-      const lastError = { atMs: AT_MS, leaseId: '-FF', code: 'ERR_X', message: 'é 😀 "{}' }
+      const lastError = { atMs: AT_MS, leaseId: '-FF', code: 'ERR_NOT_FOUND', message: 'é 😀 "{}' }
       await one.note?.({ summary: summaryOf('a'), transitions: acquiredBy('a', 2) })
       await two.note?.({
         summary: summaryOf('b', { lastError }),
