@@ -149,5 +149,11 @@ function connectionStrings({ gateway, amqp }: RunningFronts): readonly string[] 
 /** How to start a second worker, which shares the demo's ranges with the first. */
 function joinLine({ gateway }: RunningFronts): string {
   const place = gateway === undefined || gateway.port === GATEWAY_PORT ? '' : ` ${gateway.endpoint}`
-  return `for a second worker: tidemark dev --join${place}`
+  return `for a second worker: ${calledAs(process.env)} dev --join${place}`
+}
+
+/** How the command was started, so that what is printed works as it stands. */
+function calledAs(environment: NodeJS.ProcessEnv): string {
+  if (environment['npm_lifecycle_event'] === 'tidemark') return 'npm run tidemark --'
+  return environment['npm_command'] === 'exec' ? 'npx tidemark' : 'tidemark'
 }

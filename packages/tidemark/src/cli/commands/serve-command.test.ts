@@ -342,7 +342,8 @@ test('dev shows documents that come, a worker, and its lag; a second one from th
   await first.firstLine()
   await expect.poll(() => first.output).toContain('in a browser')
   const page = /^open (\S+) in a browser/m.exec(first.output)?.[1] ?? ''
-  const [, join = ''] = /^for a second worker: tidemark (dev --join \S+)$/m.exec(first.output) ?? []
+  const [, join = ''] =
+    /^for a second worker: .*tidemark (?:-- )?(dev --join \S+)$/m.exec(first.output) ?? []
   const look = async () => {
     const answer = await fetch(`${page}ui/api/views/group?leases=demo/leases&group=visitors`)
     return (await answer.json()) as {
