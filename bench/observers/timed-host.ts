@@ -1,4 +1,4 @@
-import type { ChangeFeedSource, DeadLetter } from '@tidemark/contracts'
+import type { ChangeFeedSource, DeadLetter, Telemetry } from '@tidemark/contracts'
 import {
   ChangeFeedProcessorHost,
   DocumentLeaseStore,
@@ -17,6 +17,7 @@ export interface TimedHost {
   readonly count: number
   readonly maxItemCount: number
   readonly hostOptions?: HostOptions | undefined
+  readonly telemetry?: Telemetry | undefined
   readonly deadLetters?: ((letter: DeadLetter<OrderDocument>) => void) | undefined
 }
 
@@ -27,7 +28,8 @@ let groups = 0
  * (which is not counted) until `count` are done.
  */
 export async function rateUnderHost(parts: TimedHost): Promise<number> {
-  const { orders, leases, observer, count, maxItemCount, hostOptions, deadLetters } = parts
+  const { orders, leases, observer, count, maxItemCount, hostOptions, deadLetters, telemetry } =
+    parts
   groups += 1
   const host = new ChangeFeedProcessorHost<OrderDocument>({
     hostName: `bench-${process.pid}`,
@@ -36,6 +38,7 @@ export async function rateUnderHost(parts: TimedHost): Promise<number> {
     leases: new DocumentLeaseStore(leases),
     feedOptions: { startFromBeginning: true, maxItemCount },
     hostOptions,
+    telemetry,
     ...(deadLetters && { deadLetters: async (letter) => deadLetters(letter) }),
   })
   const { promise: done, resolve } = Promise.withResolvers<void>()

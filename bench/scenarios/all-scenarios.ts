@@ -16,6 +16,7 @@ import { poisonDocs } from './poison-docs.ts'
 import { sizeAfterOverwrites } from './size-after-overwrites.ts'
 import { slowDisk } from './slow-disk.ts'
 import { split } from './split.ts'
+import { telemetry } from './telemetry.ts'
 import { threadsSpeedup } from './threads-speedup.ts'
 import { ttlWriteOverhead } from './ttl-write-overhead.ts'
 import { wakeOtherProcess } from './wake-other-process.ts'
@@ -42,6 +43,7 @@ export const SCENARIOS: readonly Scenario[] = [
   lanesSpeedup,
   poisonDocs,
   threadsSpeedup,
+  telemetry,
   estimatorCall,
   latencyInProcess,
   latencyOtherProcess,

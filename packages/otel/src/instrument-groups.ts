@@ -8,7 +8,10 @@ import { ATTRIBUTE, OWN } from './attributes.ts'
 import { meterOf, observing, shared, type Observe, type ReadingOptions } from './instruments.ts'
 
 export interface GroupReadingOptions extends ReadingOptions {
-  /** Of a group at most so many ranges have series of their own: those with the most left. @default 100 */
+  /**
+   * At most so many ranges have series of their own, over all groups: those with the most left. SDKs give up at about 2,000
+   * series of a metric. @default 500
+   */
   readonly maxRanges?: number | undefined
 }
 
@@ -28,7 +31,7 @@ export function instrumentGroups(
   read: () => Promise<readonly FeedEstimate[]>,
   options: GroupReadingOptions = {},
 ): Disposable {
-  const { maxRanges = 100 } = options
+  const { maxRanges = 500 } = options
   const estimates = shared(read, options)
   return observing(meterOf(options), {
     gauges: [
@@ -41,17 +44,29 @@ export function instrumentGroups(
       'tidemark.lease.lag.age',
     ],
     observe: async (observe) => {
-      for (const estimate of await estimates.get()) observeGroup(estimate, { observe, maxRanges })
+      const all = await estimates.get()
+      for (const estimate of all) observeGroup(estimate, observe)
+      const leases = all.flatMap((estimate) => {
+        const about = attributesOf(estimate)
+        return estimate.leases.map((lease) => ({ ...lease, about }))
+      })
+      for (const lease of leases.toSorted(byLag).slice(0, maxRanges)) {
+        const about = { ...lease.about, [ATTRIBUTE.partition]: lease.leaseId }
+        observe('tidemark.lease.lag', lease.remainingChanges, about)
+        const ageMs = lease.oldestChangeAgeMs
+        if (ageMs !== undefined) observe('tidemark.lease.lag.age', ageMs / 1000, about)
+      }
     },
   })
 }
 
-function observeGroup(
-  estimate: FeedEstimate,
-  { observe, maxRanges }: { readonly observe: Observe; readonly maxRanges: number },
-): void {
-  const { group, feed, leases, hosts, remainingChanges, oldestChangeAgeMs } = estimate
-  const about = { [ATTRIBUTE.group]: group, [ATTRIBUTE.destination]: feed }
+function attributesOf({ group, feed }: FeedEstimate): Readonly<Record<string, string>> {
+  return { [ATTRIBUTE.group]: group, [ATTRIBUTE.destination]: feed }
+}
+
+function observeGroup(estimate: FeedEstimate, observe: Observe): void {
+  const { leases, hosts, remainingChanges, oldestChangeAgeMs } = estimate
+  const about = attributesOf(estimate)
   observe('tidemark.group.lag', remainingChanges, about)
   if (oldestChangeAgeMs !== undefined) {
     observe('tidemark.group.lag.age', oldestChangeAgeMs / 1000, about)
@@ -64,12 +79,6 @@ function observeGroup(
   for (const problem of PROBLEMS) {
     const count = leases.filter((lease) => lease.problem === problem).length
     observe('tidemark.group.problems', count, { ...about, [OWN.problem]: problem })
-  }
-  const worst = leases.toSorted(byLag).slice(0, maxRanges)
-  for (const { leaseId, remainingChanges: left, oldestChangeAgeMs: ageMs } of worst) {
-    const ofRange = { ...about, [ATTRIBUTE.partition]: leaseId }
-    observe('tidemark.lease.lag', left, ofRange)
-    if (ageMs !== undefined) observe('tidemark.lease.lag.age', ageMs / 1000, ofRange)
   }
 }
 

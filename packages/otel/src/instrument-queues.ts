@@ -4,7 +4,7 @@ import { ATTRIBUTE, OWN } from './attributes.ts'
 import { meterOf, observing, shared, type ReadingOptions } from './instruments.ts'
 
 export interface QueueReadingOptions extends ReadingOptions {
-  /** At most so many queues and subscriptions are read, in the order of their names. @default 500 */
+  /** At most so many queues and subscriptions are read, each with five series. @default 300 */
   readonly maxEntities?: number | undefined
 }
 
@@ -32,7 +32,7 @@ export function instrumentQueues(
   broker: InstrumentedBroker,
   options: QueueReadingOptions = {},
 ): Disposable {
-  const { maxEntities = 500, clock = systemClock } = options
+  const { maxEntities = 300, clock = systemClock } = options
   const entities = shared(() => measureEntities(broker, maxEntities), options)
   return observing(meterOf(options), {
     gauges: ['tidemark.queue.messages', 'tidemark.queue.size', 'tidemark.queue.oldest_message.age'],

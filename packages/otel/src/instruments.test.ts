@@ -193,13 +193,14 @@ test('a reading that takes long is kept for twenty times as long, and is made on
   expect(reads).toBe(2)
 })
 
-test('of a group with many ranges, those with the most left have series of their own', async () => {
+test('of groups with many ranges, those with the most left have series of their own', async () => {
   const estimate = estimateOf(Array.from({ length: 300 }, (_, n) => (n * 7) % 300))
+  const idle = { ...estimateOf(Array.from({ length: 300 }, () => 0)), group: 'idle' }
   const { meter } = recorded
-  using _ = instrumentGroups(async () => [estimate], { meter, maxRanges: 10 })
+  using _ = instrumentGroups(async () => [idle, estimate], { meter, maxRanges: 10 })
   const ranges = await recorded.series('tidemark.lease.lag')
   expect(ranges.map(([, left]) => left)).toEqual([299, 298, 297, 296, 295, 294, 293, 292, 291, 290])
-  const [[, total] = [{}, 0]] = await recorded.series('tidemark.group.lag')
+  const [, [, total] = [{}, 0]] = await recorded.series('tidemark.group.lag')
   expect(total).toBe((299 * 300) / 2)
 })
 
