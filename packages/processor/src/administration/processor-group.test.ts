@@ -158,6 +158,8 @@ describe('pause and resume', () => {
     await all.fleet.until(() => all.fleet.isDrained() && all.fleet.isBalanced(), 5_000)
     expect(all.fleet.duplicates().size).toBe(0)
     expect(slow.overlaps).toEqual([])
+    // Nobody was to have them: no warning that no host can take them.
+    for (const host of [a, b]) expect(all.fleet.eventsOf(host, 'unownedRanges')).toEqual([])
   })
 
   test('a group may be paused before it has hosts, and hosts that come while it is paused wait', async () => {

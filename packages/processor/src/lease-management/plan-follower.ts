@@ -108,7 +108,7 @@ export class PlanFollower {
       hosts: hosts.length,
       leases: leases.length,
     })
-    if (isCurrent) this.#setUnowned(unowned)
+    if (isCurrent) this.#setUnowned(unowned, snapshot)
   }
 
   /** Follows the plan that this host has made and stored. */
@@ -123,7 +123,7 @@ export class PlanFollower {
       hosts: hosts.length,
       leases: leases.length,
     })
-    this.#setUnowned(plan.unassigned)
+    this.#setUnowned(plan.unassigned, snapshot)
   }
 
   /** Leases replaced others: until the next plan, the store keeps what it was for them. */
@@ -168,7 +168,9 @@ export class PlanFollower {
     this.#mine = new Set([...targets].filter(([, host]) => host === this.#host).map(([id]) => id))
   }
 
-  #setUnowned(leaseIds: readonly string[]): void {
+  /** Of a paused group nobody is to have a lease: none is missed. */
+  #setUnowned(all: readonly string[], { paused }: LeaseGroupSnapshot): void {
+    const leaseIds = paused ? [] : all
     const same =
       leaseIds.length === this.unowned.length &&
       leaseIds.every((id, index) => id === this.unowned[index])
