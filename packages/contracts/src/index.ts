@@ -226,7 +226,13 @@ export {
   type SyncRequest,
 } from './leases/lease-store.ts'
 export type { AnnouncedPresence, Presence } from './presence.ts'
-export type { Telemetry, TelemetryCall, TelemetryItem, TracedMessage } from './telemetry.ts'
+export {
+  observedCall,
+  type Telemetry,
+  type TelemetryCall,
+  type TelemetryItem,
+  type TracedMessage,
+} from './telemetry.ts'
 export {
   checkOptions,
   describeValue,

@@ -33,11 +33,43 @@ export interface TelemetryCall {
  * `health()` tell the rest: this is for what has to happen around a call.
  */
 export interface Telemetry {
-  /** Calls `act` once, and settles as it does. Must add no error of its own. */
+  /** Calls `act` once, and settles when it has. An error of its own is dropped: see `observedCall`. */
   observe<Result>(
     call: TelemetryCall,
     act: (onReceived: (items: readonly TelemetryItem[]) => void) => Promise<Result>,
   ): Promise<Result>
-  /** Application properties for a message that is sent now: the present trace context. Must not throw. */
+  /** Application properties for a message that is sent now: the present trace context. An error is dropped. */
   messageProperties(message: TracedMessage): Readonly<Record<string, string>> | undefined
+}
+
+/**
+ * Makes a call as `telemetry` observes it. The call is made once and settles as `act` does, whatever the telemetry does:
+ * observers, senders and receivers do not fail because nobody can be told.
+ */
+export async function observedCall<Result>(
+  telemetry: Telemetry,
+  call: TelemetryCall,
+  act: (onReceived: (items: readonly TelemetryItem[]) => void) => Promise<Result>,
+): Promise<Result> {
+  let made: Promise<Result> | undefined
+  try {
+    await telemetry.observe(call, (onReceived) => (made ??= makeCall(act, onReceived)))
+  } catch {
+    // Its own error, or that of the call.
+  }
+  return made ?? act(() => {})
+}
+
+/** Never throws, and does not end early because those who listen fail. */
+async function makeCall<Result>(
+  act: (onReceived: (items: readonly TelemetryItem[]) => void) => Promise<Result>,
+  onReceived: (items: readonly TelemetryItem[]) => void,
+): Promise<Result> {
+  return act((items) => {
+    try {
+      onReceived(items)
+    } catch {
+      // The items were received all the same.
+    }
+  })
 }

@@ -12,7 +12,7 @@ const CONTEXT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
 let observed: Observed[]
 let properties: Readonly<Record<string, string>> | undefined
-const telemetry: Telemetry = {
+const recording: Telemetry = {
   observe: async (call, act) => {
     let received: readonly TelemetryItem[] | undefined
     let failure: unknown
@@ -28,7 +28,9 @@ const telemetry: Telemetry = {
   messageProperties: () => properties,
 }
 
-async function openBroker(): Promise<{ broker: MessageBroker } & AsyncDisposable> {
+async function openBroker(
+  telemetry: Telemetry = recording,
+): Promise<{ broker: MessageBroker } & AsyncDisposable> {
   const store = await openMemoryStore()
   const database = await store.createDatabaseIfNotExists('shop')
   const broker = openMessaging(database, { telemetry })
@@ -141,4 +143,45 @@ test('messages carry the trace context, unless they have one or no room for it',
     full,
     { traceparent: CONTEXT },
   ])
+})
+
+const AWAY = new Error('the collector is away')
+
+test.each<[string, Telemetry['observe']]>([
+  [
+    'throws',
+    () => {
+      throw AWAY
+    },
+  ],
+  [
+    'fails when the call is over',
+    async (_, act) => {
+      await act(() => {
+        throw AWAY
+      })
+      throw AWAY
+    },
+  ],
+  [
+    'calls twice',
+    async (_, act) => {
+      await act(() => {})
+      return act(() => {})
+    },
+  ],
+])('a telemetry that %s costs no message', async (_, observe) => {
+  const messageProperties = (): undefined => {
+    throw AWAY
+  }
+  await using world = await openBroker({ observe, messageProperties })
+  const { broker } = world
+  await broker.createQueue('q')
+  await broker.createSender('q').sendMessages([{ body: 1 }, { body: 2 }])
+  const receiver = broker.createReceiver('q')
+  const [first] = await receiver.receiveMessages(1)
+  await receiver.completeMessage(first!)
+  await expect(receiver.completeMessage(first!)).rejects.toThrow()
+  const once = broker.createReceiver('q', { receiveMode: 'receiveAndDelete' })
+  expect((await once.receiveMessages(1)).map(({ body }) => body)).toEqual([2])
 })

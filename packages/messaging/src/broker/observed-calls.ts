@@ -1,4 +1,4 @@
-import type { Telemetry, TracedMessage } from '@tidemark/contracts'
+import { observedCall, type Telemetry, type TracedMessage } from '@tidemark/contracts'
 import type { Outcome } from '@tidemark/store/messages'
 import { destinationOf } from '../entities/entity-names.ts'
 
@@ -20,7 +20,7 @@ export class ObservedCalls {
   ): Promise<Result> {
     if (this.#telemetry === undefined) return act()
     const place = destinationOf(this.#path)
-    return this.#telemetry.observe({ type: 'send', name, ...place, count, items }, act)
+    return observedCall(this.#telemetry, { type: 'send', name, ...place, count, items }, act)
   }
 
   receive<Item extends TracedMessage>(
@@ -29,7 +29,7 @@ export class ObservedCalls {
   ): Promise<Item[]> {
     if (this.#telemetry === undefined) return act()
     const call = { type: 'receive', name, ...destinationOf(this.#path), count: 0 } as const
-    return this.#telemetry.observe(call, async (onReceived) => {
+    return observedCall(this.#telemetry, call, async (onReceived) => {
       const messages = await act()
       onReceived(messages)
       return messages
@@ -40,13 +40,13 @@ export class ObservedCalls {
     if (this.#telemetry === undefined) return act()
     const place = destinationOf(this.#path)
     const call = { type: 'process', name: 'process', ...place, count: 1 } as const
-    return this.#telemetry.observe({ ...call, items: [message] }, act)
+    return observedCall(this.#telemetry, { ...call, items: [message] }, act)
   }
 
   settle(kind: Outcome['kind'], act: () => Promise<void>): Promise<void> {
     if (this.#telemetry === undefined) return act()
     const name = kind === 'deadLetter' ? 'dead_letter' : kind
     const place = destinationOf(this.#path)
-    return this.#telemetry.observe({ type: 'settle', name, ...place, count: 1 }, act)
+    return observedCall(this.#telemetry, { type: 'settle', name, ...place, count: 1 }, act)
   }
 }

@@ -108,10 +108,22 @@ function propertiesOf(
   telemetry: Telemetry | undefined,
 ): Message['applicationProperties'] {
   const { applicationProperties: own } = message
-  const added = telemetry?.messageProperties(message)
+  const added = telemetry && presentContext(message, telemetry)
   if (added === undefined) return own
   const all = { ...added, ...own }
   return Object.keys(all).length > MAX_PROPERTIES ? own : all
+}
+
+function presentContext(
+  message: Message,
+  telemetry: Telemetry,
+): Readonly<Record<string, string>> | undefined {
+  try {
+    return telemetry.messageProperties(message)
+  } catch {
+    // A message is sent without it, too.
+    return undefined
+  }
 }
 
 /** What the sender gave. */

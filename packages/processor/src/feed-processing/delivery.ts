@@ -1,5 +1,6 @@
 import {
   assertNever,
+  observedCall,
   type BatchAttempts,
   type Change,
   type Checkpoint,
@@ -202,7 +203,7 @@ export class Delivery<T extends DocumentBody> {
       count: piece.length,
       items: piece,
     } as const
-    return (given) => telemetry.observe(about, async () => call(given))
+    return (given) => observedCall(telemetry, about, async () => call(given))
   }
 
   /** Stores with the lease which changes are being tried, so that its next owner knows of a process that died. */

@@ -63,6 +63,65 @@ test('PH-8 with lanes, too', async () => {
   expect(observed.reduce((sum, { count }) => sum + count, 0)).toBe(40)
 })
 
+const AWAY = new Error('the collector is away')
+const messageProperties = (): undefined => undefined
+
+test.each<[string, Telemetry['observe']]>([
+  [
+    'throws',
+    () => {
+      throw AWAY
+    },
+  ],
+  ['rejects', () => Promise.reject(AWAY)],
+  [
+    'fails when the call is over',
+    async (_, act) => {
+      await act(() => {})
+      throw AWAY
+    },
+  ],
+  [
+    'keeps errors to itself',
+    async (_, act) => {
+      await act(() => {}).catch(() => {})
+      return undefined as never
+    },
+  ],
+  [
+    'calls twice',
+    async (_, act) => {
+      await act(() => {})
+      return act(() => {})
+    },
+  ],
+  ['does not call', async () => undefined as never],
+  [
+    'does not wait',
+    async (_, act) => {
+      act(() => {}).catch(() => {})
+      return undefined as never
+    },
+  ],
+])('PH-10 a telemetry that %s changes nothing for observers', async (_, observe) => {
+  let attempts = 0
+  const fleet = newFleet({
+    telemetry: { observe, messageProperties },
+    behaviour: async () => {
+      await Promise.resolve()
+      attempts += 1
+      if (attempts === 1) throw new Error('not yet')
+    },
+  })
+  const a = await fleet.start('a')
+  for (let n = 0; n < 40; n += 1) fleet.feed.append(`key-${n}`)
+  await fleet.until(() => fleet.isDrained())
+  expect(fleet.eventsOf(a, 'observerError')).toMatchObject([{ error: { message: 'not yet' } }])
+  const accepted = fleet.deliveries.filter(({ outcome }) => outcome === 'done')
+  expect(accepted.flatMap(({ changes }) => changes)).toHaveLength(40)
+  expect(fleet.deliveries.length - accepted.length).toBe(1)
+})
+
 function byPartition(
   a: Pick<TelemetryCall, 'partition'>,
   b: Pick<TelemetryCall, 'partition'>,
