@@ -14,7 +14,7 @@ if redis.call('HLEN', summaries) > redis.call('HLEN', incarnations) then
 end
 if #ARGV < 7 then return 1 end
 -- The oldest is written over.
-local next, kept = tonumber(redis.call('HGET', transitions, 'next') or '0'), tonumber(ARGV[6])
+local next, kept = tonumber(redis.call('HGET', transitions, 'next') or '') or 0, tonumber(ARGV[6])
 local fields = {}
 for i = 7, #ARGV do
   fields[#fields + 1] = text(next % kept)

@@ -38,3 +38,20 @@ test('PH-4 a lease whose field was deleted or written over by hand is none: its 
     redis.disconnect()
   }
 })
+
+test('notes are kept also where somebody wrote over their numbers', async () => {
+  await using server = await startRedisServer()
+  const redis = new Redis(server.port, server.host)
+  try {
+    const group = await new RedisLeaseStore(redis, { allowVolatile: true }).openGroup('group')
+    await redis.hset('tidemark:leases:{group}:nt', { next: 'mine', 0: 'mine', x: '1|{}' })
+    const counts = { changes: 0, batches: 0, changesPerS: 0, errors: 0, deadLetters: 0 }
+    const summary = { host: 'a', atMs: 1, sinceMs: 1, ...counts, halted: [] }
+    const transition = { atMs: 1, host: 'a', leaseId: '-FF', epoch: 1, kind: 'acquired' as const }
+    await group.note?.({ summary, transitions: [transition, transition] })
+    expect(await group.readTransitions?.()).toEqual([transition, transition])
+    await group.close()
+  } finally {
+    redis.disconnect()
+  }
+})

@@ -1,7 +1,15 @@
-import { feedRangeId, type HostSummary, type LeaseTransition } from '@tidemark/contracts'
+import {
+  feedRangeId,
+  type Clock,
+  type HostSummary,
+  type LeaseGroup,
+  type LeaseStore,
+  type LeaseTransition,
+} from '@tidemark/contracts'
 import { Fleet } from '@tidemark/testing'
 import { afterEach, expect, test } from 'vitest'
 import { ProcessorGroup } from '../administration/processor-group.ts'
+import { leaseStoreOn } from '../lease-stores/memory-lease-store.ts'
 
 let fleet: Fleet | undefined
 let group: ProcessorGroup | undefined
@@ -90,4 +98,68 @@ test('PH-10 a host sums up its work with each heartbeat: at most 1 KB, its last 
   // Nothing was accepted for a minute.
   expect(bad).toMatchObject({ changes: 100, changesPerS: 0 })
   expect(bad?.batchMs).toBeUndefined()
+})
+
+/** Counts heartbeats and notes; a note takes a while. */
+class SlowNotes implements LeaseStore {
+  readonly description = 'leases with slow notes'
+  readonly endsWithProcess = true
+  readonly calls = { syncs: 0, notes: 0 }
+  readonly #inner: LeaseStore
+  readonly #clock: Clock
+
+  constructor(inner: LeaseStore, clock: Clock) {
+    this.#inner = inner
+    this.#clock = clock
+  }
+
+  listGroups(): Promise<readonly string[]> {
+    return this.#inner.listGroups()
+  }
+
+  async openGroup(name: string): Promise<LeaseGroup> {
+    const inner = await this.#inner.openGroup(name)
+    const sync = inner.sync.bind(inner)
+    const note = inner.note?.bind(inner)
+    inner.sync = (...args) => {
+      this.calls.syncs += 1
+      return sync(...args)
+    }
+    inner.note = async (...args) => {
+      this.calls.notes += 1
+      await this.#clock.sleep(200, new AbortController().signal)
+      await note?.(...args)
+    }
+    return inner
+  }
+}
+
+test('LE-13 PH-10 a busy host tells with its heartbeats only, and is stopping until its last note is told', async () => {
+  let slow: SlowNotes | undefined
+  fleet = new Fleet({
+    ranges: 2,
+    feedOptions: { startFromBeginning: true, maxItemCount: 1 },
+    leases: (clock, memory) => (slow = new SlowNotes(leaseStoreOn(memory, { clock }), clock)),
+  })
+  const { leases, feed, clock } = fleet
+  group = new ProcessorGroup({ leases, group: 'group', feed, clock })
+  const a = await fleet.start('a')
+  for (let n = 0; n < 60; n += 1) {
+    feed.append(`key-${n}`)
+    await fleet.advance(500)
+  }
+  expect(slow?.calls.notes).toBeGreaterThan(5)
+  expect(slow?.calls.notes).toBeLessThanOrEqual(slow?.calls.syncs ?? 0)
+  const statuses = new Set<string>()
+  let isOver = false
+  const stopped = a.host.unregisterObservers().then(() => (isOver = true))
+  while (!isOver) {
+    statuses.add(a.host.health().status)
+    await fleet.advance(50)
+  }
+  await stopped
+  expect([...statuses]).toEqual(['stopping'])
+  expect(told(await group.transitions()).filter((text) => text.includes('shutdown'))).toHaveLength(
+    2,
+  )
 })

@@ -5,7 +5,7 @@ import type { LeaseNotice, ReplaceCause } from '../lease-management/lease-protoc
 import { WorkSummary } from './work-summary.ts'
 
 export interface HostNotesOptions {
-  readonly group: LeaseGroup
+  readonly group: Pick<LeaseGroup, 'note'>
   readonly hostName: string
   readonly clock: Clock
 }
@@ -67,7 +67,10 @@ export class HostNotes {
 
   /** The host's session was renewed. An idle host tells nothing (LE-13); while a note is under way, the next one waits. */
   beat(): void {
-    if (this.#summary.isNews || this.#pending.length > 0) this.#sending ??= this.#send()
+    if (!this.#summary.isNews && this.#pending.length === 0) return
+    this.#sending ??= this.#send().finally(() => {
+      this.#sending = undefined
+    })
   }
 
   /** Tells the rest, if the store answers soon. */
@@ -92,8 +95,7 @@ export class HostNotes {
     } catch {
       // Whether the store answers is for the heartbeats to say.
       this.#pending = [...transitions, ...this.#pending].slice(-MAX_PENDING)
-    } finally {
-      this.#sending = undefined
+      this.#summary.notTold()
     }
   }
 

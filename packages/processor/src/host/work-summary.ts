@@ -3,6 +3,7 @@ import type { PumpNotice } from '../feed-processing/pump-events.ts'
 
 const MAX_SUMMARY_BYTES = 1_000
 const MAX_MESSAGE = 200
+const MAX_CODE = 100
 const DURATIONS_OVER_MS = 60_000
 /** Of the last batches: enough for a p99. */
 const MAX_DURATIONS = 512
@@ -18,7 +19,8 @@ export class WorkSummary {
   #deadLetters = 0
   #isNews = false
   #lastError: HostSummary['lastError']
-  readonly #halted = new Set<string>()
+  /** Until a lease is given up; behind a horizon, until it can be read again. */
+  readonly #halted = new Map<string, 'rangeHalted' | 'horizonPassed'>()
   /** Durations of the last batches, in turn over the same places. */
   readonly #durations: { readonly atMs: number; readonly ms: number }[] = []
   #told: { readonly atMs: number; readonly changes: number; readonly isNews: boolean }
@@ -52,13 +54,13 @@ export class WorkSummary {
         this.#failed(leaseId, notice.error)
         return
       case 'rangeHalted':
-        this.#halted.add(leaseId)
+        this.#halts(leaseId, notice.kind)
         return
       case 'horizonPassed':
-        if (notice.action === 'halt') this.#halted.add(leaseId)
+        if (notice.action === 'halt') this.#halts(leaseId, notice.kind)
         return
       case 'batchRead':
-        this.#halted.delete(leaseId)
+        if (this.#halted.get(leaseId) === 'horizonPassed') this.gone(leaseId)
         return
       default:
         return
@@ -67,7 +69,12 @@ export class WorkSummary {
 
   /** The lease is not this host's any more. */
   gone(leaseId: string): void {
-    this.#halted.delete(leaseId)
+    if (this.#halted.delete(leaseId)) this.#isNews = true
+  }
+
+  /** What was taken last was not told. */
+  notTold(): void {
+    this.#isNews = true
   }
 
   /** Whether there was work or trouble since the last summary, or that one tells of some. */
@@ -82,7 +89,7 @@ export class WorkSummary {
     const changes = this.#changes - this.#told.changes
     this.#told = { atMs: nowMs, changes: this.#changes, isNews: this.#isNews }
     this.#isNews = false
-    const halted = [...this.#halted]
+    const halted = [...this.#halted.keys()]
     for (;;) {
       const summary: HostSummary = {
         host: this.#host,
@@ -102,6 +109,12 @@ export class WorkSummary {
       }
       halted.pop()
     }
+  }
+
+  #halts(leaseId: string, why: 'rangeHalted' | 'horizonPassed'): void {
+    // A horizon is met again and again.
+    if (!this.#halted.has(leaseId)) this.#isNews = true
+    this.#halted.set(leaseId, why)
   }
 
   #failed(leaseId: string, error: unknown): void {
@@ -125,8 +138,8 @@ function told(error: unknown): { readonly code?: string; readonly message: strin
   try {
     const text = error instanceof Error ? error.message : String(error)
     const line = hideCredentials(text.slice(0, 2 * MAX_MESSAGE)).replaceAll(/\p{Cc}+\s*/gu, ' ')
-    const message = line.slice(0, MAX_MESSAGE)
-    const code = errorCode(error)
+    const message = line.slice(0, MAX_MESSAGE).toWellFormed()
+    const code = errorCode(error)?.slice(0, MAX_CODE).toWellFormed()
     return code === undefined ? { message } : { code, message }
   } catch {
     // Its getters throw.
