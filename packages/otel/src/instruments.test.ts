@@ -134,6 +134,36 @@ test('two hosts of one process are told apart, and one that is disposed says no 
   expect((await clients()).at(-1)).toBe('b')
 })
 
+test('what is disposed leaves nothing behind, at the host or at the meter', () => {
+  const { meter } = recorded
+  let callbacks = 0
+  const counting: typeof meter = Object.assign(Object.create(meter), {
+    addBatchObservableCallback: () => (callbacks += 1),
+    removeBatchObservableCallback: () => (callbacks -= 1),
+  })
+  const listeners = new Set<unknown>()
+  const { group, hostName } = hostOf('a')
+  const health = (): never => {
+    throw new Error('nobody asks')
+  }
+  const host = {
+    group,
+    hostName,
+    health,
+    on: (_: string, listener: unknown) => listeners.add(listener),
+    off: (_: string, listener: unknown) => listeners.delete(listener),
+  }
+  const instrumented = [
+    instrumentHost(host, { meter: counting }),
+    instrumentGroups(async () => [], { meter: counting }),
+    instrumentExpiry(async () => [], { meter: counting }),
+    instrumentProcess({ meter: counting }),
+  ]
+  expect([callbacks, listeners.size > 10]).toEqual([instrumented.length, true])
+  for (const one of instrumented) one[Symbol.dispose]()
+  expect([callbacks, listeners.size]).toEqual([0, 0])
+})
+
 test('the lag of a group is read by its estimator, at most every five seconds', async () => {
   const clock = new SimulatedClock()
   await hostOf('a').runUntilCaughtUp(() => {})

@@ -253,6 +253,20 @@ test('messages carry nothing where that is not wanted, or where there is no span
   expect(await carriedBy(telemetryOf())).toHaveProperty('traceparent')
 })
 
+test('a message that is scheduled is sent, and not again when it is cancelled', async () => {
+  const broker = openMessaging(shop, { telemetry: telemetryOf() })
+  await broker.createQueue('later')
+  const sender = broker.createSender('later')
+  const inADay = new Date(Date.now() + 86_400_000)
+  await sender.cancelScheduledMessages(await sender.scheduleMessages({ body: 1 }, inADay))
+  await broker.close()
+  expect(recorded.spans.map(({ name }) => name)).toEqual(['schedule later', 'cancel later'])
+  const sent = await recorded.series('messaging.client.sent.messages')
+  expect(sent.map(([about, count]) => [about['messaging.operation.name'], count])).toEqual([
+    ['schedule', 1],
+  ])
+})
+
 test('it belongs to the span of its caller', async () => {
   const broker = openMessaging(shop, { telemetry: telemetryOf() })
   await broker.createQueue('tasks')

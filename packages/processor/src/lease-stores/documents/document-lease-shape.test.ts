@@ -183,3 +183,23 @@ test('a set that is declared lost leaves no document of a lease, also not one th
   expect(leases()).toEqual([])
   await group.close()
 })
+
+test('what hosts tell never expires, and what somebody wrote over it takes nothing else along', async () => {
+  const collection = new FakeDocumentCollection({ clock: new SimulatedClock() })
+  const group = await new DocumentLeaseStore(collection).openGroup('orders')
+  const counts = { changes: 0, batches: 0, changesPerS: 0, errors: 0, deadLetters: 0 }
+  const summary = { host: 'a', atMs: 1, sinceMs: 1, ...counts, halted: [] }
+  const transition = { atMs: 1, host: 'a', leaseId: '-20', epoch: 1, kind: 'acquired' as const }
+  await group.note?.({ summary, transitions: [transition] })
+  const { documents } = await collection.readPartition('$notes')
+  expect(documents).toMatchObject([{ ttl: -1 }, { ttl: -1 }])
+  for (const document of documents) {
+    const [item]: readonly unknown[] = Reflect.get(document, 'items')
+    await collection.replace({ ...document, items: [null, { host: 'a', kind: 7 }, item] } as never)
+  }
+  expect(await group.readSummaries?.()).toEqual([summary])
+  expect(await group.readTransitions?.()).toEqual([transition])
+  await group.note?.({ summary, transitions: [transition] })
+  expect(await group.readTransitions?.()).toEqual([transition, transition])
+  await group.close()
+})

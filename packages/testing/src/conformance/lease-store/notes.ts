@@ -39,15 +39,34 @@ export function describeNotes(suite: LeaseStoreSuite): void {
       })
       const batchMs = { p50: 1.5, p99: 20 }
       const later = summaryOf('a', { changes: 7, batchMs, halted: ['-7F'] })
-      await one.note?.({ summary: later, transitions: [] })
+      await one.note?.({ summary: later, transitions: acquiredBy('a', 1, 3) })
       const { summaries, transitions } = await notesOf(two)
       expect(summaries.toSorted((x, y) => (x.host < y.host ? -1 : 1))).toEqual([
         later,
         summaryOf('b', { lastError }),
       ])
-      expect(transitions).toEqual([...acquiredBy('a', 2), ...acquiredBy('b', 1, 2)])
+      expect(transitions).toEqual([
+        ...acquiredBy('a', 2),
+        ...acquiredBy('b', 1, 2),
+        ...acquiredBy('a', 1, 3),
+      ])
       // No rule depends on them: nothing of the group has changed.
       expect(await two.read()).toEqual(before)
+    })
+
+    test('what many hosts tell at once is kept, each word of it', async () => {
+      const { one, two } = await suite.group()
+      const hosts = Array.from({ length: 40 }, (_, index) => `host ${index}`)
+      for (const host of hosts) await syncOk(one, identity(host), 'join')
+      const handles = [one, two]
+      const notes = hosts.map(async (host, index) => {
+        const note = { summary: summaryOf(host), transitions: acquiredBy(host, 1, index) }
+        await handles[index % 2]?.note?.(note)
+      })
+      await Promise.all(notes)
+      const { summaries, transitions } = await notesOf(one)
+      expect(summaries.map(({ host }) => host).toSorted()).toEqual(hosts.toSorted())
+      expect(transitions.map(({ host }) => host).toSorted()).toEqual(hosts.toSorted())
     })
 
     test('the number of transitions is bounded: the oldest go', async () => {
@@ -72,7 +91,9 @@ export function describeNotes(suite: LeaseStoreSuite): void {
         await one.note?.({ summary: summaryOf(who.host, { atMs }), transitions: [] })
         await syncOk(one, who, 'leave')
       }
-      expect((await notesOf(one)).summaries.length).toBeLessThanOrEqual(256)
+      const { summaries } = await notesOf(one)
+      expect(summaries.length).toBeLessThanOrEqual(256)
+      expect(summaries.map(({ host }) => host)).toContain('host 299')
     })
   })
 }
