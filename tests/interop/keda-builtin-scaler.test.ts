@@ -204,6 +204,19 @@ describe('KEDA’s built-in scaler', () => {
     expect(await seen()).toEqual({ total: 1, busy: 1, leases: 2 })
   })
 
+  test('after a merge it wakes one replica, whose leases it reads by their keys until they are joined', async () => {
+    followed = await openFollowed({ throughput: 20_000 })
+    const { look, seen } = scaler()
+    await followed.write(20)
+    await followed.work(seen)
+    await followed.orders.merge('0', '1')
+    expect(await look()).toEqual({ total: 0, busy: 0, leases: 2, splitSeen: true })
+    await followed.work(async () => ({ ...(await seen()), leases: 1 }))
+    expect(await look()).toMatchObject({ total: 0, splitSeen: false })
+    await followed.write(30)
+    expect((await seen()).total).toBeGreaterThanOrEqual(30)
+  })
+
   test('leases are found by the endpoint that the scaler has, which compares its name up to the first dot', async () => {
     const endpoint = 'http://tidemark.shop.svc:8081'
     followed = await openFollowed({ endpoint })
