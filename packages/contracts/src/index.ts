@@ -190,6 +190,7 @@ export type {
 export { pkRangeId, type PartitionKeyRange, type PkRangeId } from './ranges/pk-range.ts'
 
 export {
+  inTimeOrder,
   TRANSITIONS_KEPT,
   isHostSummary,
   isLeaseTransition,

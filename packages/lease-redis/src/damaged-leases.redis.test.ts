@@ -48,8 +48,9 @@ test('notes are kept also where somebody wrote over their numbers', async () => 
     const counts = { changes: 0, batches: 0, changesPerS: 0, errors: 0, deadLetters: 0 }
     const summary = { host: 'a', atMs: 1, sinceMs: 1, ...counts, halted: [] }
     const transition = { atMs: 1, host: 'a', leaseId: '-FF', epoch: 1, kind: 'acquired' as const }
-    await group.note?.({ summary, transitions: [transition, transition] })
-    expect(await group.readTransitions?.()).toEqual([transition, transition])
+    const later = { ...transition, atMs: 2 }
+    await group.note?.({ summary, transitions: [transition, later] })
+    expect(await group.readTransitions?.()).toEqual([transition, later])
     await group.close()
   } finally {
     redis.disconnect()

@@ -1,5 +1,6 @@
 import {
   TRANSITIONS_KEPT,
+  inTimeOrder,
   isHostSummary,
   isLeaseTransition,
   type HostNote,
@@ -20,11 +21,11 @@ export function parseSummaries(reply: unknown): readonly HostSummary[] {
 }
 
 export function parseTransitions(reply: unknown): readonly LeaseTransition[] {
-  return hashValues(reply)
+  const told = hashValues(reply)
     .map((text) => text.split(/\|(.*)/s, 2))
     .sort(([a], [b]) => Number(a) - Number(b))
     .map(([, transition]) => parsed(transition))
-    .filter(isLeaseTransition)
+  return inTimeOrder(told.filter(isLeaseTransition))
 }
 
 function hashValues(fields: unknown): readonly string[] {

@@ -3,7 +3,7 @@ export interface HostSummary {
   readonly host: string
   /** Epoch ms, by the host's clock. */
   readonly atMs: number
-  /** When this host began, epoch ms. The counts are since then. */
+  /** When this host joined the group, epoch ms. The counts are since then: they begin again when it has to join again. */
   readonly sinceMs: number
   /** Changes that its observers accepted. */
   readonly changes: number
@@ -57,6 +57,12 @@ export interface HostNote {
 
 /** Transitions that a lease store keeps of a group: those of 20 hosts that take 1,000 leases are half of it. */
 export const TRANSITIONS_KEPT = 2_000
+
+/** In the order of their times, each once: hosts tell late, and they tell again what was kept without an answer. */
+export function inTimeOrder(told: readonly LeaseTransition[]): readonly LeaseTransition[] {
+  const distinct = new Map(told.map((transition) => [JSON.stringify(transition), transition]))
+  return [...distinct.values()].sort((a, b) => a.atMs - b.atMs)
+}
 
 const KINDS: ReadonlySet<unknown> = new Set<LeaseTransitionKind>([
   'acquired',

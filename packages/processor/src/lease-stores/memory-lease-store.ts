@@ -1,5 +1,6 @@
 import {
   checkedGroupName,
+  inTimeOrder,
   systemClock,
   systemRandom,
   TRANSITIONS_KEPT,
@@ -264,7 +265,7 @@ class MemoryLeaseGroup implements LeaseGroup {
   }
 
   async readTransitions(): Promise<readonly LeaseTransition[]> {
-    return this.#memory.transitions
+    return inTimeOrder(this.#memory.transitions)
   }
 
   subscribe(listener: (hint: LeaseHint) => void): () => void {

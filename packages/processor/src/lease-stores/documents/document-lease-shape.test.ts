@@ -199,7 +199,8 @@ test('what hosts tell never expires, and what somebody wrote over it takes nothi
   }
   expect(await group.readSummaries?.()).toEqual([summary])
   expect(await group.readTransitions?.()).toEqual([transition])
-  await group.note?.({ summary, transitions: [transition] })
-  expect(await group.readTransitions?.()).toEqual([transition, transition])
+  const later = { ...transition, atMs: 2 }
+  await group.note?.({ summary, transitions: [later] })
+  expect(await group.readTransitions?.()).toEqual([transition, later])
   await group.close()
 })

@@ -1,5 +1,6 @@
 import {
   TRANSITIONS_KEPT,
+  inTimeOrder,
   isHostSummary,
   isLeaseTransition,
   type DocumentBody,
@@ -47,8 +48,7 @@ export class NoteDocuments {
   }
 
   async readTransitions(signal?: AbortSignal): Promise<readonly LeaseTransition[]> {
-    const transitions = (await this.#read('transitions', signal)).filter(isLeaseTransition)
-    return transitions.sort((a, b) => a.atMs - b.atMs)
+    return inTimeOrder((await this.#read('transitions', signal)).filter(isLeaseTransition))
   }
 
   #read(kind: NotesKind, signal?: AbortSignal): Promise<readonly unknown[]> {

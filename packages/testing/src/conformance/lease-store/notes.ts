@@ -54,6 +54,16 @@ export function describeNotes(suite: LeaseStoreSuite): void {
       expect(await two.read()).toEqual(before)
     })
 
+    test('what is told late stands where it happened, and what is told twice stands once', async () => {
+      const { one, two } = await suite.group()
+      for (const host of ['a', 'b']) await syncOk(one, identity(host), 'join')
+      const [first, second] = [acquiredBy('a', 1), acquiredBy('b', 1, 1)]
+      await two.note?.({ summary: summaryOf('b'), transitions: second })
+      await one.note?.({ summary: summaryOf('a'), transitions: first })
+      await one.note?.({ summary: summaryOf('a'), transitions: first })
+      expect((await notesOf(one)).transitions).toEqual([...first, ...second])
+    })
+
     test('what many hosts tell at once is kept, each word of it', async () => {
       const { one, two } = await suite.group()
       const hosts = Array.from({ length: 40 }, (_, index) => `host ${index}`)
