@@ -11,6 +11,9 @@ let browser: OpenedBrowser
 let stage: ShopStage
 let address: string
 let thirdPrinter: WorkerProcess
+/** Both go from page to page, as people do. */
+let wide: Page
+let narrow: Page
 
 beforeAll(async () => {
   ;[browser, stage] = await Promise.all([OpenedBrowser.open(), ShopStage.open()])
@@ -32,10 +35,11 @@ beforeAll(async () => {
   await stage.writeOrders(3, -1)
   await stage.sweepSessions()
   address = await stage.serve({ environment: 'staging' })
+  wide = await browser.page()
+  narrow = await browser.page({ colorScheme: 'dark', viewport: { width: 360, height: 740 } })
 })
 
-afterEach(async () => {
-  await browser.closePages()
+afterEach(() => {
   expect(browser.takeComplaints()).toEqual([])
 })
 
@@ -44,47 +48,60 @@ afterAll(async () => {
   await stage[Symbol.asyncDispose]()
 })
 
-/** Each page by its address, with something that it shows when it is complete. */
-const PAGES: readonly (readonly [name: string, hash: string, text: string])[] = [
-  ['overview', '#/', 'search'],
-  ['groups', '#/groups', 'printer'],
-  ['group', '#/groups/shop%2Fleases/printer', 'printer-1'],
-  ['halted-group', '#/groups/shop%2Fleases/billing', 'halted'],
-  ['transitions', '#/groups/shop%2Fleases/printer?timeline=list', 'printer-1'],
-  ['collections', '#/collections', 'shop/sessions'],
-  ['ranges', '#/collections/shop/orders', 'split off'],
-  ['documents', '#/collections/shop/orders?part=documents&key=c7', 'o7'],
-  ['feed', '#/collections/shop/orders?part=documents&from=beginning', 'document'],
-  ['tail', '#/collections/shop/orders?part=tail', 'Nothing has changed'],
-  ['expiry', '#/collections/shop/sessions?part=expiry', 'archive'],
-  ['dead-letter-places', '#/letters', 'shop/orders'],
-  ['dead-letters', '#/letters/shop/orders', 'negative total'],
-  ['queues', '#/queues', 'mails'],
-  ['queue', '#/queues/shop/mails', 'hello'],
-  ['dead-messages', '#/queues/shop/mails?dead=1', 'no such address'],
-  ['sessions', '#/queues/shop/visits', 'Sessions'],
-  ['topic', '#/queues/shop/news', 'Subscriptions'],
-  ['subscription', '#/queues/shop/news%2FSubscriptions%2Faudit', 'Rules'],
-  ['nowhere', '#/nowhere', 'There is no such page'],
+/** Each page by its address, its heading, and something that it shows when it is complete. */
+const PAGES: readonly (readonly [name: string, hash: string, heading: string, text: string])[] = [
+  ['overview', '#/', 'Overview', 'search'],
+  ['groups', '#/groups', 'Groups', 'printer'],
+  ['group', '#/groups/shop%2Fleases/printer', 'printer', 'printer-1'],
+  [
+    'transitions',
+    '#/groups/shop%2Fleases/printer?timeline=list',
+    'printer',
+    'whole group|acquired',
+  ],
+  ['halted-group', '#/groups/shop%2Fleases/billing', 'billing', 'halted'],
+  ['collections', '#/collections', 'Collections', 'shop/sessions'],
+  ['ranges', '#/collections/shop/orders', 'orders', 'split off'],
+  ['documents', '#/collections/shop/orders?part=documents&key=c7', 'orders', '^o7$'],
+  [
+    'feed',
+    '#/collections/shop/orders?part=documents&from=beginning',
+    'orders',
+    'caught up|document',
+  ],
+  ['tail', '#/collections/shop/orders?part=tail', 'orders', 'Nothing has changed'],
+  ['expiry', '#/collections/shop/sessions?part=expiry', 'sessions', 'archive'],
+  ['dead-letter-places', '#/letters', 'Dead letters', 'shop/orders'],
+  ['dead-letters', '#/letters/shop/orders', 'Dead letters of orders', 'negative total'],
+  ['queues', '#/queues', 'Queues and topics', 'mails'],
+  ['queue', '#/queues/shop/mails', 'mails', 'example.org'],
+  ['dead-messages', '#/queues/shop/mails?dead=1', 'mails', 'no such address'],
+  ['sessions', '#/queues/shop/visits', 'visits', '^ann$'],
+  ['topic', '#/queues/shop/news', 'news', 'Subscriptions'],
+  ['subscription', '#/queues/shop/news%2FSubscriptions%2Faudit', 'audit', '1=1'],
+  ['nowhere', '#/nowhere', 'There is no such page', 'Overview'],
 ]
 
-async function shows(page: Page, text: string): Promise<void> {
-  await page.getByRole('main').getByText(text).first().waitFor()
-}
-
-test.each(PAGES)('the page %s is complete, accessible, and fits', async (name, hash, text) => {
-  const page = await browser.page()
-  await page.goto(`${address}${hash}`)
-  await shows(page, text)
-  await expectNoSidewaysScroll(page)
-  expect(await axeViolations(page)).toEqual([])
-  await picture(page, name)
-  await page.emulateMedia({ colorScheme: 'dark' })
-  await page.setViewportSize({ width: 360, height: 740 })
-  await expectNoSidewaysScroll(page)
-  expect(await axeViolations(page)).toEqual([])
-  await picture(page, `${name}-dark-narrow`)
-})
+test.each(PAGES)(
+  'the page %s is complete, accessible, and fits',
+  async (name, hash, heading, text) => {
+    for (const [page, suffix] of [
+      [wide, ''],
+      [narrow, '-dark-narrow'],
+    ] as const) {
+      await page.goto(`${address}${hash}`)
+      await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
+      await page
+        .getByRole('main')
+        .getByText(new RegExp(text))
+        .first()
+        .waitFor({ state: 'attached' })
+      await expectNoSidewaysScroll(page)
+      expect(await axeViolations(page)).toEqual([])
+      await picture(page, `${name}${suffix}`)
+    }
+  },
+)
 
 test('a killed host loses its ranges to others before the eyes of whoever looks', async () => {
   const page = await browser.page({ viewport: { width: 1280, height: 1340 } })

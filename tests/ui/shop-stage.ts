@@ -121,7 +121,7 @@ export class ShopStage implements AsyncDisposable {
   /** One that is stopped before the stage is. */
   async serveOnce(port = 0, options: Partial<DashboardOptions> = {}): Promise<ServedPage> {
     const host = '127.0.0.1'
-    const dashboard = createDashboard({ host, sampleMs: 200, ...options, store: this.store })
+    const dashboard = createDashboard({ host, sampleMs: 500, ...options, store: this.store })
     const served = await serveRequests({ host, port, answer: dashboard.fetch })
     const url = new URL(options.basePath ?? '/', served.endpoint)
     return {
