@@ -89,6 +89,9 @@ export async function sendResponse(
       bytes += value.length
       if (!outgoing.write(value)) await drained(outgoing, signal)
     }
+  } catch (error) {
+    cancel()
+    throw error
   } finally {
     signal.removeEventListener('abort', cancel)
   }

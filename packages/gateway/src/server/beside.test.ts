@@ -168,6 +168,43 @@ test('events flow as they come, beyond the time of a request, until the client l
   expect(started.failures).toEqual([])
 })
 
+test('a stream that is there after its client left is cancelled, as is one that must not begin', async () => {
+  const asked = Promise.withResolvers<void>()
+  const left = Promise.withResolvers<void>()
+  const cancelled: PromiseWithResolvers<unknown>[] = []
+  const stream = (): Response => {
+    const end = Promise.withResolvers<unknown>()
+    cancelled.push(end)
+    const body = new ReadableStream<Uint8Array>({ cancel: (reason) => end.resolve(reason) })
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  }
+  await using started = await testGateway({
+    maxWaitingReads: 1,
+    beside: async ({ url, signal }) => {
+      if (!url.endsWith('/slow')) return stream()
+      signal.addEventListener('abort', () => left.resolve())
+      asked.resolve()
+      await left.promise
+      return stream()
+    },
+  })
+  const { endpoint } = started.gateway
+  const client = new AbortController()
+  const slow = fetch(`${endpoint}slow`, { signal: client.signal })
+  await asked.promise
+  client.abort()
+  await expect(slow).rejects.toThrow()
+  await expect.poll(() => cancelled.length).toBe(1)
+  await cancelled[0]?.promise
+  const first = new AbortController()
+  await fetch(`${endpoint}x`, { signal: first.signal })
+  expect((await fetch(`${endpoint}x`)).status).toBe(429)
+  await cancelled[2]?.promise
+  first.abort()
+  await cancelled[1]?.promise
+  expect(started.failures).toEqual([])
+})
+
 test('a stop ends streams of events at once, not when its time is over', async () => {
   const source = eventSource()
   await using started = await testGateway({ beside: source.beside, stopTimeoutMs: 1_000_000 })

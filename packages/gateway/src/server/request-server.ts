@@ -60,12 +60,33 @@ export function isEventStream({ headers }: Response): boolean {
   return headers.get('content-type')?.startsWith('text/event-stream') === true
 }
 
-/** Rejects with the signal's reason: what does not follow its signal must not hold the client. */
-export function aborted(signal: AbortSignal): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  if (signal.aborted) reject(signal.reason)
-  return promise
+/**
+ * What a handler answers. Rejects with the signal's reason: what does not follow its signal must not hold the client. An answer that
+ * comes too late is cancelled.
+ */
+export async function unlessAborted<Answered extends Response | undefined>(
+  answering: Promise<Answered>,
+  signal: AbortSignal,
+): Promise<Answered> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = (): void => {
+    reject(signal.reason)
+    answering.then(discard, () => {})
+  }
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  try {
+    return await Promise.race([answering, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+/** Nobody will read its body: else a stream of events would go on for ever. */
+function discard(response: Response | undefined): void {
+  response?.body?.cancel().catch(() => {
+    // Somebody reads it, and cancels it.
+  })
 }
 
 function isRead(request: GatewayRequest, access: Access): boolean {
@@ -175,19 +196,22 @@ export class RequestServer {
     const { incoming, outgoing } = env
     const { signal } = life
     const place = new RequestPlace(this.#limits)
+    let response: Response | undefined
     try {
       place.enter([clientAddress(incoming.socket.remoteAddress)])
       const maxBytes = this.#options.maxBodyBytes
       const request = webRequest(incoming, { origin: originOf(incoming), maxBytes, signal })
-      const response = await Promise.race([beside(request), aborted(signal)])
-      if (response === undefined) return undefined
+      const answered = await unlessAborted(beside(request), signal)
+      if (answered === undefined) return undefined
+      response = answered
       if (this.#draining.signal.aborted) outgoing.setHeader('connection', 'close')
-      const { status } = response
-      const send = (): Promise<number> => sendResponse(outgoing, response, signal)
-      if (!isEventStream(response)) return { status, bytes: await send() }
+      const { status } = answered
+      const send = (): Promise<number> => sendResponse(outgoing, answered, signal)
+      if (!isEventStream(answered)) return { status, bytes: await send() }
       life.last()
       return { status, bytes: await place.whileWaiting(send) }
     } catch (error) {
+      discard(response)
       if (outgoing.headersSent) throw error
       const answer = this.#refusal(env, { error, activityId, signal })
       const headers = this.#headersOf(answer, activityId)

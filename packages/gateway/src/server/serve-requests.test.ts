@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { serveRequests, type ServeRequestsOptions } from './serve-requests.ts'
 
@@ -52,6 +53,34 @@ test('stop ends streams of events, and lets other answers finish', async () => {
   await stopped
   await expect(events.text()).rejects.toThrow()
   await expect(fetch(served.endpoint)).rejects.toThrow()
+})
+
+test('an answer that is there after its client left is cancelled, as is one that is no bytes', async () => {
+  const asked = Promise.withResolvers<void>()
+  const [late, wrong] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  await using served = await listening({
+    answer: async ({ url, signal }) => {
+      if (url.endsWith('wrong')) {
+        const start = (body: ReadableStreamDefaultController<unknown>) => body.enqueue('text')
+        const cancel = (): void => wrong.resolve()
+        return new Response(
+          new ReadableStream({ start, cancel }) as ReadableStream<Uint8Array<ArrayBuffer>>,
+        )
+      }
+      const left = once(signal, 'abort')
+      asked.resolve()
+      await left
+      return new Response(new ReadableStream({ cancel: () => late.resolve() }))
+    },
+  })
+  const client = new AbortController()
+  const slow = fetch(served.endpoint, { signal: client.signal })
+  await asked.promise
+  client.abort()
+  await expect(slow).rejects.toThrow()
+  await late.promise
+  await expect(fetch(`${served.endpoint}wrong`).then((answer) => answer.text())).rejects.toThrow()
+  await wrong.promise
 })
 
 test('plain http off loopback has to be allowed', async () => {

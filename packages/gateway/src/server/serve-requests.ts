@@ -11,7 +11,7 @@ import { RequestLives } from '../platform/request-life.ts'
 import { sendResponse, webRequest } from '../platform/web-exchange.ts'
 import { ClientGoneError } from '../errors/client-gone-error.ts'
 import { GatewayStoppingError } from '../errors/gateway-stopping-error.ts'
-import { aborted, isEventStream, originOf } from './request-server.ts'
+import { isEventStream, originOf, unlessAborted } from './request-server.ts'
 import { assertEncrypted } from './start-gateway.ts'
 
 export interface ServeRequestsOptions extends Omit<ListenOptions, 'onUpgrade'> {
@@ -129,13 +129,21 @@ async function exchange(
   try {
     const origin = originOf(incoming)
     const request = webRequest(incoming, { origin, maxBytes: MOST_BODY_BYTES, signal })
-    const response = await Promise.race([answer(request), aborted(signal)])
+    const response = await unlessAborted(answer(request), signal)
     onAnswer?.(response)
     await sendResponse(outgoing, response, signal)
   } catch (error) {
     const isBad = errorCode(error) === 'ERR_BAD_REQUEST'
-    if (!isBad && !signal.aborted) onFailure?.(error)
+    if (!isBad && !signal.aborted) report(error, onFailure)
     if (outgoing.headersSent) outgoing.destroy()
     else outgoing.writeHead(isBad ? 400 : 500, { connection: 'close' }).end()
+  }
+}
+
+function report(error: unknown, onFailure: ServeRequestsOptions['onFailure']): void {
+  try {
+    onFailure?.(error)
+  } catch {
+    // A log that fails must not end the process.
   }
 }
