@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { errorCode } from '@tidemark/contracts'
@@ -180,6 +181,18 @@ test('a server listens on loopback, ends what hangs, and can be closed again and
   await server.close()
   expect(await text(slow)).not.toContain('200')
   await expect(fetch(`${server.url}livez`)).rejects.toThrow()
+})
+
+test('who holds connections does not keep probes out: the oldest give way', async () => {
+  const one = newFleet()
+  await using server = await serveHealth(one.create('a').host, { port: 0 })
+  const idle = Array.from({ length: 130 }, () =>
+    connect(server.port, '127.0.0.1').on('error', () => {}),
+  )
+  await Promise.all(idle.map((socket) => once(socket, 'connect')))
+  expect((await fetch(`${server.url}livez`)).status).toBe(200)
+  await text(idle[0]!)
+  for (const socket of idle) socket.destroy()
 })
 
 test('what makes no server is refused', async () => {

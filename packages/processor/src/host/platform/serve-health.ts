@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerOptions } from 'node:http'
+import type { Socket } from 'node:net'
 import {
   AddressUnavailableError,
   checkOptions,
@@ -67,7 +68,17 @@ export async function serveHealth(
     outgoing.writeHead(status, { ...headers, connection: 'close' })
     outgoing.end(body)
   })
-  server.maxConnections = MAX_CONNECTIONS
+  const open = new Set<Socket>()
+  server.on('connection', (socket) => {
+    // The oldest gives way: whoever holds connections must not keep probes out.
+    const [oldest] = open
+    if (oldest !== undefined && open.size === MAX_CONNECTIONS) {
+      open.delete(oldest)
+      oldest.destroy()
+    }
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
   server.unref()
   server.listen(port, host)
   try {
