@@ -65,6 +65,23 @@ test('on loopback only the names of this machine are served, so a foreign name l
   ])
 })
 
+test('a page of another site may link here, and makes a browser load nothing', async () => {
+  const from = (site: string, dest: string) => ({
+    'sec-fetch-site': site,
+    'sec-fetch-dest': dest,
+  })
+  for (const options of [{ host: '127.0.0.1' }, { guard: () => true }]) {
+    for (const site of ['cross-site', 'same-site']) {
+      for (const dest of ['image', 'script', 'iframe', 'empty']) {
+        expect(await judge(options, from(site, dest))).toEqual([403, 'ERR_CROSS_SITE'])
+      }
+      expect(await judge(options, from(site, 'document'))).toEqual([200, undefined])
+    }
+    expect(await judge(options, from('same-origin', 'empty'))).toEqual([200, undefined])
+    expect(await judge(options, from('none', 'image'))).toEqual([200, undefined])
+  }
+})
+
 test('one right password or token passes; a wrong one, none, or one of the other scheme does not', async () => {
   const credentials = { basic: ['ada:pass:word', 'grace:höher'], bearer: ['token-1', 'token-2'] }
   for (const host of ['127.0.0.1', '0.0.0.0']) {

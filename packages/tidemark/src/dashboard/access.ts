@@ -10,6 +10,7 @@ import {
 } from '@tidemark/contracts'
 import { sameSecret } from '../platform/same-secret.ts'
 import { problemAnswer } from './problem-answer.ts'
+import { refuseForeignLoad } from './requests/cross-site.ts'
 
 /** What a request must show. One of them is enough. */
 export interface Credentials {
@@ -52,7 +53,7 @@ export const accessRules: OptionRules<AccessOptions> = {
 /**
  * The one rule for everything that the command serves beside its clients' protocols. On loopback everything is open to requests
  * whose Host header names this machine, so that no foreign page reaches it by a name of its own. On any other address
- * there must be credentials or a guard.
+ * there must be credentials or a guard. What a page of another site makes a browser load is refused everywhere.
  *
  * @throws ERR_INVALID_OPTION when such an address has neither
  */
@@ -73,6 +74,8 @@ export function accessRule(options: AccessOptions): AccessRule {
   }
   return async (request) => {
     if (isLocal && !namesThisMachine(request, allowedHosts)) return wrongHost()
+    const foreign = refuseForeignLoad(request)
+    if (foreign !== undefined) return foreign
     if (hasCredentials && !shows(request, { basic, bearer })) return unauthorized(basic.length > 0)
     const verdict = await guard?.(request)
     if (verdict instanceof Response) return verdict

@@ -53,6 +53,7 @@ async function scrape(route: MetricsRoute): Promise<ReadonlyMap<string, Promethe
   const response = await route.beside(new Request('http://localhost/metrics'))
   expect(response?.status).toBe(200)
   expect(response?.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+  expect(response?.headers.get('x-content-type-options')).toBe('nosniff')
   return parsePrometheus((await response?.text()) ?? '')
 }
 

@@ -1,6 +1,6 @@
 import type { ServedRequest } from '@tidemark/gateway'
 import type { AccessRule } from '../../dashboard/access.ts'
-import { problemAnswer } from '../../dashboard/problem-answer.ts'
+import { ANSWER_HEADERS, problemAnswer } from '../../dashboard/problem-answer.ts'
 import { openLeases } from '../lease-location.ts'
 import type { Beside } from './beside.ts'
 import type { MeteredServer, ServedMetrics } from './served-metrics.ts'
@@ -50,8 +50,8 @@ export function metricsRoute({ access, leases, ...server }: MetricsOptions): Met
       const metrics = await loading
       return new Response(request.method === 'HEAD' ? null : await metrics.text(), {
         headers: {
+          ...ANSWER_HEADERS,
           'content-type': 'text/plain; version=0.0.4; charset=utf-8',
-          'cache-control': 'no-store',
         },
       })
     },
