@@ -4,15 +4,17 @@ import { openDeadLetters } from '../index.ts'
 import { ORDERS, write } from './mirrored-orders.fixture.ts'
 import { OpenedPage } from './opened-page.fixture.ts'
 
-async function put(page: OpenedPage, n: number, group = 'mirror'): Promise<void> {
-  const letters = await openDeadLetters(page.store.database('shop'), 'orders')
+async function put(page: OpenedPage, n: number, group = 'mirror', holding?: string): Promise<void> {
+  const shop = page.store.database('shop')
+  const letters = await openDeadLetters(shop, 'orders', { id: holding })
+  const { identity } = shop.collection('orders')
   const id = `o${n}`
   const system = { _rid: 'r', _self: 's', _etag: '"1"', _ts: 1, _lsn: n }
   const about = { id, partitionKey: id, lsn: lsn(n), committedAtMs: 0 }
   await letters.put({
     id: `letter-${group}-${String(n).padStart(3, '0')}`,
     group,
-    feed: 'f',
+    feed: holding === undefined ? 'f' : identity,
     range: FULL_RANGE,
     lsn: lsn(n),
     change: {
@@ -81,6 +83,25 @@ test('letters are listed oldest first, 100 at a time, and shown with their maske
     ['shop/orders', null],
     ['shop/orders-deadletters', 'deadLetters'],
   ])
+})
+
+test('a letter is shown as one of its own collection only, whose documents the mask knows', async () => {
+  await using page = await OpenedPage.open({
+    mask: (value, { collection }) => (collection === 'orders' ? 'hidden' : value),
+  })
+  await write(page.store, 1)
+  const shop = page.store.database('shop')
+  await shop.createCollectionIfNotExists({ id: 'harmless', partitionKey: '/id' })
+  for (const letters of ['orders-deadletters', 'aside']) {
+    const isOwn = letters === 'orders-deadletters'
+    await put(page, 1, 'mirror', isOwn ? undefined : letters)
+    const query = { ...ORDERS, letters, id: 'letter-mirror-001' }
+    expect((await page.read('letter', query)).text).toBe('"hidden"')
+    expect(await page.refused('api/letter', { ...query, collection: 'harmless' })).toEqual([
+      404,
+      'ERR_NOT_FOUND',
+    ])
+  }
 })
 
 test('redrive and drop say first what they will do, and then do it to the chosen letters', async () => {

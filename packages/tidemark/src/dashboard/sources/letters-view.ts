@@ -1,9 +1,10 @@
 import type { DeadLetterEntry } from '@tidemark/processor'
 import { hideCredentials, feedRangeId, type Change } from '@tidemark/contracts'
+import { deadLettersId } from '../../open-dead-letters.ts'
 import { badRequest, notFound } from '../requests/refusal.ts'
 import type { Query } from '../requests/query.ts'
 import type { LetterAnswer, LetterRow, LettersView } from '../views.ts'
-import { collectionOf, lettersOf, type DashboardContext } from './dashboard-context.ts'
+import { collectionOf, existing, lettersOf, type DashboardContext } from './dashboard-context.ts'
 
 const PAGE = 100
 
@@ -37,9 +38,12 @@ export async function readLettersView(
 export async function readLetter(context: DashboardContext, query: Query): Promise<LetterAnswer> {
   const place = collectionOf(query)
   const id = query.required('id')
-  const { letters } = await lettersOf(context, place, query.optional('letters'))
+  const { id: holding, letters } = await lettersOf(context, place, query.optional('letters'))
   const letter = await letters?.read(id)
-  if (letter === undefined) throw notFound(`there is no dead letter ${id}`)
+  const { identity } = await existing(context.store, place)
+  // Of another collection the mask may hide more.
+  const isOwn = letter?.feed === identity || holding === deadLettersId(place.collection)
+  if (letter === undefined || !isOwn) throw notFound(`there is no dead letter ${id}`)
   const { change, error, lsn, group, attempts, hostName, failedAtMs, range } = letter
   return {
     id,

@@ -12,7 +12,8 @@ export interface MaskedPlace {
 
 /**
  * What is shown instead of a document, of the document of a dead letter, or of `{ body, properties }` of a message.
- * It gets a copy. If it throws, nothing of the value is shown. Ids and keys are always shown.
+ * It gets a copy. If it throws, nothing of the value is shown. Ids, keys, and subjects and errors, which observers and receivers
+ * write, are always shown. Collections of dead letters and leases hold documents, too: of them, it gets what is stored there.
  */
 export type Mask = (value: unknown, place: MaskedPlace) => unknown
 
