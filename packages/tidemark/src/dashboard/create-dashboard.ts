@@ -83,7 +83,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   const { store, leases, environment, readOnly = false, clock = systemClock } = options
   const { basePath = '/', sampleMs = 2_000, mask, onFailure, files } = options
   const { host, credentials, guard, allowedHosts } = options
-  if (!/^\/(?:[\w.~-]+\/?)*$/.test(basePath)) {
+  if (!/^\/(?:[\w.~-]+(?:\/[\w.~-]+)*\/?)?$/.test(basePath)) {
     throw new InvalidOptionError(
       `basePath must look like /tidemark, got ${JSON.stringify(basePath)}`,
     )

@@ -196,6 +196,17 @@ test('options that cannot be right are refused when the page is made', async () 
   }
 })
 
+test('a base path that cannot be right is refused at once, however long it is', async () => {
+  await using page = await OpenedPage.open()
+  const { store } = page
+  for (const basePath of [`/${'a'.repeat(60)}!`, `/${'a/'.repeat(60)}/`]) {
+    expect(() => createDashboard({ store, host: '127.0.0.1', basePath })).toThrow(/basePath/)
+  }
+  for (const basePath of ['/', '/a', '/a/', '/a-b/~c.d/e_f']) {
+    await createDashboard({ store, host: '127.0.0.1', basePath }).close()
+  }
+})
+
 test('there are at most 50 streams, and who leaves makes room', async () => {
   await using page = await OpenedPage.open()
   await write(page.store, 1)

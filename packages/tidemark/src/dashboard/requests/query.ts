@@ -10,7 +10,8 @@ export class Query {
   constructor(values: URLSearchParams) {
     this.#values = values
     const names = [...values.keys()]
-    const twice = names.find((name, index) => names.indexOf(name) !== index)
+    const seen = new Set<string>()
+    const twice = names.find((name) => seen.size === seen.add(name).size)
     if (twice !== undefined) throw badRequest(`${shown(twice)} is given twice`)
   }
 
