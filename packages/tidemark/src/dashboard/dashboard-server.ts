@@ -52,12 +52,15 @@ export class DashboardServer {
   }
 
   async fetch(request: Request): Promise<Response> {
-    const { access, onFailure } = this.#parts
+    const { access } = this.#parts
     const { pathname, searchParams } = new URL(request.url)
     try {
-      return (await access(request)) ?? (await this.#answer(request, pathname, searchParams))
+      this.#streams.assertOpen()
+      const answer =
+        (await access(request)) ?? (await this.#answer(request, pathname, searchParams))
+      return request.method === 'HEAD' ? await withoutBody(answer) : answer
     } catch (error) {
-      if (isFailure(error)) onFailure?.(error, `${request.method} ${pathname}`)
+      if (isFailure(error)) this.#report(error, `${request.method} ${pathname}`)
       return errorAnswer(error)
     }
   }
@@ -91,13 +94,13 @@ export class DashboardServer {
     const query = new Query(values)
     const [kind = '', name = '', ...more] = path.slice(API.length).split('/')
     if (more.length > 0) throw notFound('there is no such path')
-    if (kind === 'streams' && name === 'tail') return this.#tail(query)
+    if (kind === 'streams' && name === 'tail') return this.#tail(query, request)
     const read = named(READS, kind)
     if (read !== undefined && name === '') return jsonAnswer(await read(context, query))
     const begin = named(VIEW_SOURCES, name)
     if (begin === undefined) throw notFound('there is no such path')
     if (kind === 'streams') {
-      return this.#streams.view(`${name} ${query.key}`, () => begin(context, query))
+      return this.#streams.view(`${name} ${query.key}`, () => begin(context, query), request)
     }
     if (kind !== 'views') throw notFound('there is no such path')
     const source = begin(context, query)
@@ -121,7 +124,7 @@ export class DashboardServer {
     return jsonAnswer(await act(context, body, isDry))
   }
 
-  async #tail(query: Query): Promise<Response> {
+  async #tail(query: Query, request: Request): Promise<Response> {
     const { store, texts } = this.#parts.context
     const place = collectionOf(query)
     const collection = await existing(store, place)
@@ -130,7 +133,16 @@ export class DashboardServer {
     return this.#streams.tail(
       (signal) => collection.changes({ from, range, signal, onHorizonPassed: 'resync' }),
       (change) => changeRow(change, { place, texts }),
+      request,
     )
+  }
+
+  #report(error: unknown, place: string): void {
+    try {
+      this.#parts.onFailure?.(error, place)
+    } catch {
+      // A log that fails must not end the request that it reports.
+    }
   }
 
   #readFiles(): Promise<PageFiles> {
@@ -141,6 +153,12 @@ export class DashboardServer {
 
 function named<Value>(values: Readonly<Record<string, Value>>, name: string): Value | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined
+}
+
+/** Not every server cancels a body that it does not send. */
+async function withoutBody({ body, status, headers }: Response): Promise<Response> {
+  await body?.cancel()
+  return new Response(null, { status, headers })
 }
 
 function wrongMethod(methods: readonly string[]): Response {

@@ -35,6 +35,7 @@ const STATUSES: ReadonlyMap<number, readonly string[]> = new Map([
     503,
     [
       'ERR_LEASE_STORE_UNAVAILABLE',
+      'ERR_PAGE_CLOSED',
       'ERR_STORE_CLOSED',
       'ERR_STORE_IN_USE',
       'ERR_STORE_UNAVAILABLE',

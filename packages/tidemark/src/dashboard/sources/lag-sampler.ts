@@ -64,7 +64,8 @@ export class LagSampler {
     return () => {
       if (isHeld) one.holders -= 1
       isHeld = false
-      if (one.holders === 0) void this.#rest(one)
+      // It holds nothing that would be lost: closing it only frees a connection.
+      if (one.holders === 0) this.#rest(one).catch(() => {})
     }
   }
 

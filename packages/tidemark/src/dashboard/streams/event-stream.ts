@@ -1,7 +1,10 @@
 import { ANSWER_HEADERS } from '../problem-answer.ts'
 
-/** Events that wait for a client that does not read. */
-const MOST_WAITING = 16
+/** What waits for a client that does not read: so many bytes, or 16 events. */
+const MOST_WAITING_BYTES = 1024 * 1024
+const LEAST_COUNTED_BYTES = MOST_WAITING_BYTES / 16
+/** Comments without room, one after another: the client has gone, or will never read. */
+const MOST_UNREAD = 4
 
 /** The events of one client. */
 export class EventStream {
@@ -9,6 +12,9 @@ export class EventStream {
   readonly #encoder = new TextEncoder()
   readonly #onEnd: () => void
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  #unread = 0
+  /** Its signal is silent once nobody has the request. */
+  #request: Request | undefined
 
   /** `onEnd`: called once when the client is gone, or the stream was ended. */
   constructor(onEnd: () => void) {
@@ -20,7 +26,10 @@ export class EventStream {
         },
         cancel: () => this.#ended(),
       },
-      { highWaterMark: MOST_WAITING },
+      {
+        highWaterMark: MOST_WAITING_BYTES,
+        size: ({ byteLength }) => Math.max(byteLength, LEAST_COUNTED_BYTES),
+      },
     )
     const headers = {
       ...ANSWER_HEADERS,
@@ -45,6 +54,16 @@ export class EventStream {
   /** Keeps the connection, and finds out whether the client is there. */
   comment(): void {
     if (!this.isFull) this.#write(':\n\n')
+    this.#unread = this.isFull ? this.#unread + 1 : 0
+    if (this.#unread === MOST_UNREAD) this.end()
+  }
+
+  /** Ends with its request: not every server cancels the body when the client is gone. */
+  endWith(request: Request): void {
+    if (request.signal.aborted) this.end()
+    if (this.#controller === undefined) return
+    this.#request = request
+    request.signal.addEventListener('abort', this.#onGone)
   }
 
   end(): void {
@@ -53,6 +72,8 @@ export class EventStream {
     controller?.close()
   }
 
+  readonly #onGone = (): void => this.end()
+
   #write(text: string): void {
     this.#controller?.enqueue(this.#encoder.encode(text))
   }
@@ -60,6 +81,8 @@ export class EventStream {
   #ended(): void {
     if (this.#controller === undefined) return
     this.#controller = undefined
+    this.#request?.signal.removeEventListener('abort', this.#onGone)
+    this.#request = undefined
     this.#onEnd()
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '@tidemark/contracts'
 import { problemAnswer } from '../problem-answer.ts'
+import { Refusal } from '../requests/refusal.ts'
 import { EventStream } from './event-stream.ts'
 import { SharedView, type ViewSource } from './shared-view.ts'
 import { sendTail, type TailParts } from './tail.ts'
@@ -24,8 +25,17 @@ export class Streams {
     this.#clock = clock
   }
 
-  /** `key`: the same for requests that ask for the same view. Rejects as the source does. */
-  view(key: string, begin: () => ViewSource): Promise<Response> {
+  /** @throws ERR_PAGE_CLOSED after `close` */
+  assertOpen(): void {
+    this.#ended.signal.throwIfAborted()
+  }
+
+  /**
+   * `key`: the same for requests that ask for the same view. Rejects as the source does, and with ERR_PAGE_CLOSED.
+   *
+   * @param request the stream ends with it. @default with its own body only
+   */
+  view(key: string, begin: () => ViewSource, request?: Request): Promise<Response> {
     return this.#within(async (onEnd) => {
       const view = await this.#opened(key, begin)
       let leave = (): void => {}
@@ -34,6 +44,7 @@ export class Streams {
         onEnd()
       })
       leave = view.add(stream)
+      if (request !== undefined) stream.endWith(request)
       return stream.answer
     })
   }
@@ -41,6 +52,7 @@ export class Streams {
   tail(
     changes: (signal: AbortSignal) => Parameters<typeof sendTail>[0],
     rowOf: TailParts['rowOf'],
+    request?: Request,
   ): Promise<Response> {
     return this.#within(async (onEnd) => {
       const gone = new AbortController()
@@ -52,17 +64,19 @@ export class Streams {
       const parts = { stream, clock: this.#clock, signal, rowOf }
       const sending = sendTail(changes(signal), parts).finally(() => this.#tails.delete(sending))
       this.#tails.add(sending)
+      if (request !== undefined) stream.endWith(request)
       return stream.answer
     })
   }
 
   async close(): Promise<void> {
-    this.#ended.abort()
+    this.#ended.abort(new Refusal('ERR_PAGE_CLOSED', 'the page is closed'))
     await Promise.all([...this.#views.values()].map(({ view }) => view.close()))
     await Promise.all(this.#tails)
   }
 
   async #within(open: (onEnd: () => void) => Promise<Response>): Promise<Response> {
+    this.assertOpen()
     if (this.#open >= MOST_STREAMS) {
       const message = `There are ${MOST_STREAMS} streams already; close a page.`
       return problemAnswer(429, { code: 'ERR_TOO_MANY_STREAMS', message }, { 'retry-after': '5' })
@@ -81,6 +95,7 @@ export class Streams {
 
   async #opened(key: string, begin: () => ViewSource): Promise<SharedView> {
     for (;;) {
+      this.assertOpen()
       const { view, opening } = this.#views.get(key) ?? this.#begin(key, begin())
       await opening
       // Its last viewer may have left in between.
