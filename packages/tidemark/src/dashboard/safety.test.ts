@@ -135,6 +135,7 @@ test('bodies that are malformed or too large are refused, and no answer has a st
     '{"leases":1}',
     '{"leases":"a"}',
     '{"leases":"a","group":"b","dryRun":1}',
+    `{"leases":${'['.repeat(60_000)}${']'.repeat(60_000)}}`,
   ]) {
     expect([body, ...(await problem(await page.post('pause', body)))]).toEqual([
       body,
@@ -161,6 +162,21 @@ test('what fails without a fault of the request is told without a word of it, an
   expect([answer.status, JSON.parse(text)]).toMatchObject([500, { code: 'ERR_FAILED' }])
   expect(text).not.toContain('secret')
   expect(failures).toEqual([[fault, 'GET /api/views/overview']])
+})
+
+test('a body that is cut off is a fault of its client, and not reported', async () => {
+  const failures: unknown[] = []
+  await using page = await OpenedPage.open({ onFailure: (error) => failures.push(error) })
+  const body = new ReadableStream({
+    pull: (stream) => stream.error(Object.assign(new Error('aborted'), { code: 'ECONNRESET' })),
+  })
+  const headers = { 'content-type': 'application/json', 'x-tidemark-action': '1' }
+  const init = { method: 'POST', body, headers, duplex: 'half' } as RequestInit
+  expect(await problem(await page.fetch('api/actions/pause', init))).toEqual([
+    400,
+    'ERR_BAD_REQUEST',
+  ])
+  expect(failures).toEqual([])
 })
 
 test('below a base path only that path is served, and its own slash is added', async () => {

@@ -1,13 +1,13 @@
+import { errorCode } from '@tidemark/contracts'
 import { badRequest, Refusal } from './refusal.ts'
 
 const MOST_BYTES = 256 * 1024
 
-/** The body of an action. Rejects with ERR_REQUEST_TOO_LARGE, and reads no more than that. */
+/** The body of an action. Rejects with ERR_REQUEST_TOO_LARGE, and reads no more than that; with ERR_BAD_REQUEST when it is cut off. */
 export async function readBodyText({ body }: Request): Promise<string> {
   const pieces: Uint8Array[] = []
   let bytes = 0
-  for await (const piece of body ?? []) {
-    const read: unknown = piece
+  for await (const read of wholly(body ?? [])) {
     if (!(read instanceof Uint8Array)) throw badRequest('the body is no bytes')
     bytes += read.byteLength
     if (bytes > MOST_BYTES) {
@@ -17,4 +17,14 @@ export async function readBodyText({ body }: Request): Promise<string> {
     pieces.push(read)
   }
   return Buffer.concat(pieces).toString('utf8')
+}
+
+/** That a client leaves in between is no failure of the server. */
+async function* wholly(body: AsyncIterable<unknown> | Iterable<never>): AsyncGenerator<unknown> {
+  try {
+    yield* body
+  } catch (error) {
+    if (errorCode(error)?.startsWith('ERR_') === true) throw error
+    throw badRequest('the body was cut off')
+  }
 }

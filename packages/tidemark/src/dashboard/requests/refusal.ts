@@ -1,11 +1,7 @@
 /** A request that cannot be answered, and why. It becomes the answer, and never leaves the page's server. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
-  readonly code:
-    | 'ERR_BAD_REQUEST'
-    | 'ERR_NOT_FOUND'
-    | 'ERR_PAGE_CLOSED'
-    | 'ERR_REQUEST_TOO_LARGE'
+  readonly code: 'ERR_BAD_REQUEST' | 'ERR_NOT_FOUND' | 'ERR_PAGE_CLOSED' | 'ERR_REQUEST_TOO_LARGE'
 
   constructor(code: Refusal['code'], message: string) {
     super(message)
