@@ -1,6 +1,8 @@
 import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { serveRequests, type ServeRequestsOptions } from './serve-requests.ts'
+import { nodeHandler, serveRequests, type ServeRequestsOptions } from './serve-requests.ts'
 
 const listening = (options: Omit<ServeRequestsOptions, 'port'>) =>
   serveRequests({ port: 0, stopTimeoutMs: 1_000, ...options })
@@ -26,6 +28,23 @@ test('what the handler throws is 500 without a word of it, and is reported', asy
   const answer = await fetch(served.endpoint)
   expect([answer.status, await answer.text()]).toEqual([500, ''])
   expect(failures).toEqual([fault])
+})
+
+test('a log that fails ends neither the request that it reports nor the process', async () => {
+  const server = createServer(
+    nodeHandler(() => Promise.reject(new Error('secret')), {
+      onFailure: () => {
+        throw new Error('the log is full')
+      },
+    }),
+  )
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  try {
+    expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(500)
+  } finally {
+    server.close()
+  }
 })
 
 test('stop ends streams of events, and lets other answers finish', async () => {
