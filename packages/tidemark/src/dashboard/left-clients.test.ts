@@ -1,4 +1,4 @@
-import { LeaseStoreUnavailableError } from '@tidemark/contracts'
+import { LeaseStoreUnavailableError, type LeaseGroup } from '@tidemark/contracts'
 import { expect, test, vi } from 'vitest'
 import { DocumentLeaseStore } from '../index.ts'
 import { ORDERS, MIRROR, startHost, write } from './mirrored-orders.fixture.ts'
@@ -69,15 +69,12 @@ test('leases that cannot be closed end no process, and a log that fails no reque
     })
     await write(page.store, 1)
     await using _host = await startHost(page.store)
-    const open = DocumentLeaseStore.prototype.openGroup
-    using _opening = vi
-      .spyOn(DocumentLeaseStore.prototype, 'openGroup')
-      .mockImplementation(async function (this: DocumentLeaseStore, ...request) {
-        const group = await open.apply(this, request)
-        group.close = () => Promise.reject(new LeaseStoreUnavailableError('away'))
-        return group
-      })
+    const leases = new DocumentLeaseStore(page.store.database('shop').collection('leases'))
+    const group = await leases.openGroup(MIRROR.group)
+    using closing = vi.spyOn(Object.getPrototypeOf(group) as LeaseGroup, 'close')
+    closing.mockRejectedValue(new LeaseStoreUnavailableError('away'))
     expect(await page.view('group', MIRROR)).toMatchObject({ head: MIRROR })
+    expect(closing).toHaveBeenCalled()
     page.store.listDatabases = () => Promise.reject(new Error('away'))
     expect(await page.refused('api/views/overview')).toEqual([500, 'ERR_FAILED'])
   } finally {

@@ -49,6 +49,6 @@ export class Query {
 export function shown(value: unknown): string {
   // Not what is in them, which may be nested deeper than a stack goes.
   if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'an object'
-  const text = JSON.stringify(value) ?? String(value)
+  const text = JSON.stringify(value) ?? typeof value
   return text.length > 80 ? `${text.slice(0, 80)}…` : text
 }
