@@ -36,7 +36,10 @@ export async function buildDashboard(): Promise<boolean> {
   const { build } = await import('vite')
   // Built aside, so that nobody reads a page that is half there.
   const made = join(FOLDER, `dist-${process.pid}`)
+  const environment = process.env['NODE_ENV']
   try {
+    // In a test it is another one, by which Vite would build for development.
+    process.env['NODE_ENV'] = 'production'
     await build({ ...CONFIG, build: { ...CONFIG.build, outDir: made } })
     await rm(DASHBOARD_FOLDER, { recursive: true, force: true })
     await rename(made, DASHBOARD_FOLDER)
@@ -44,6 +47,8 @@ export async function buildDashboard(): Promise<boolean> {
     // Another process was first; its page is of the same sources.
     if (modifiedMs(join(DASHBOARD_FOLDER, 'index.html')) <= builtMs) throw error
   } finally {
+    if (environment === undefined) delete process.env['NODE_ENV']
+    else process.env['NODE_ENV'] = environment
     await rm(made, { recursive: true, force: true })
   }
   return true
