@@ -6,9 +6,6 @@ import { fileURLToPath } from 'node:url'
 const PICTURES: Readonly<Record<string, string>> = {
   'page-overview': 'overview',
   'page-group': 'group-after-a-kill',
-  'page-many-leases': 'many-leases',
-  'page-dead-letter': 'dead-letter',
-  'page-seek': 'seek',
 }
 const MOST_BYTES = 150_000
 
