@@ -23,6 +23,7 @@ test.each([
     "too many arguments for 'show'. Expected 1 argument but got 2: ls, shop/orders; see tidemark ttl show --help\n",
   ],
   [['launch'], "unknown command 'launch'; see tidemark --help\n"],
+  [['serve', '--memory', '--ui-read-only'], '--ui-read-only is for --ui'],
   [['tail', 'shop/orders'], "required option '--store <store>' not specified"],
 ])('%j is told in one line: %s', async (args, told) => {
   const { code, errors } = await tidemark(...args)

@@ -55,7 +55,11 @@ test('on loopback only the names of this machine are served, so a foreign name l
     expect(await judge(local, {}, host)).toEqual([403, 'ERR_WRONG_HOST'])
     expect(await judge(local, { host }, 'localhost')).toEqual([403, 'ERR_WRONG_HOST'])
   }
-  const allowedHosts = ['tidemark.example']
+  const allowedHosts = ['Tidemark.example']
+  expect(await judge({ ...local, allowedHosts }, {}, 'tidemark.example:8443')).toEqual([
+    200,
+    undefined,
+  ])
   expect(await judge({ ...local, allowedHosts }, {}, 'tidemark.example')).toEqual([200, undefined])
   // Elsewhere, who it is counts, not how the server is called.
   const remote = { host: '0.0.0.0', credentials: { bearer: ['t'] } }

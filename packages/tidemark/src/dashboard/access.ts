@@ -85,7 +85,8 @@ export function accessRule(options: AccessOptions): AccessRule {
 
 function namesThisMachine(request: Request, allowed: readonly string[]): boolean {
   const host = request.headers.get('host') ?? new URL(request.url).host
-  return isLoopbackHost(host) || allowed.includes(host.toLowerCase())
+  const name = host.toLowerCase().replace(/:\d+$/, '')
+  return isLoopbackHost(host) || allowed.some((one) => one.toLowerCase() === name)
 }
 
 function shows(

@@ -67,8 +67,17 @@ test('queues, topics and subscriptions are counted by state', async () => {
 test('messages are peeked by state and session, page by page, masked; sessions are listed', async () => {
   await using both = await opened({
     mask: (value) => {
-      const { body, properties } = value as { body: { n: number }; properties: unknown }
-      return { body: { n: body.n, hidden: true }, properties: properties && { hidden: true } }
+      const { body, subject, properties } = value as {
+        body: { n: number }
+        subject: string
+        properties: unknown
+      }
+      const hidden = { hidden: true }
+      return {
+        body: { n: body.n, ...hidden },
+        subject: subject[0],
+        properties: properties && hidden,
+      }
     },
   })
   const { page, broker } = both
@@ -77,13 +86,26 @@ test('messages are peeked by state and session, page by page, masked; sessions a
   const ordered = { ...TASKS, entity: 'ordered' }
   for (let n = 0; n < 120; n += 1) {
     const sessionId = n % 3 === 0 ? 'b' : 'a'
-    await sender.sendMessages({ body: { n, secret: n }, sessionId, applicationProperties: { n } })
+    await sender.sendMessages({
+      body: { n, secret: n },
+      subject: 'private',
+      sessionId,
+      applicationProperties: { n },
+    })
   }
   const at = new Date('2100-01-01')
-  const [scheduled] = await sender.scheduleMessages({ body: { n: 999 }, sessionId: 'a' }, at)
+  const [scheduled] = await sender.scheduleMessages(
+    { body: { n: 999 }, subject: 'private', sessionId: 'a' },
+    at,
+  )
   const first = await page.read('messages', ordered)
   expect(first.messages).toHaveLength(100)
-  expect(first.messages[1]).toMatchObject({ session: 'a', state: 'active', deliveries: 0 })
+  expect(first.messages[1]).toMatchObject({
+    session: 'a',
+    state: 'active',
+    deliveries: 0,
+    subject: 'p',
+  })
   expect(JSON.parse(first.messages[1]?.body ?? '')).toEqual({ n: 1, hidden: true })
   expect(JSON.parse(first.messages[1]?.properties ?? '')).toEqual({ hidden: true })
   const rest = await page.read('messages', { ...ordered, from: String(first.next) })

@@ -174,6 +174,7 @@ function problemOf(
   if (options.ui === true && !hasGateway(options)) {
     return '--ui is for the gateway, which needs --port beside the ports of queues'
   }
+  if (options.uiReadOnly === true && options.ui !== true) return '--ui-read-only is for --ui'
   return problemOfQueueFlags(options)
 }
 

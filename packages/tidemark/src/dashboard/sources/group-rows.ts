@@ -11,6 +11,7 @@ import type {
 } from '../views.ts'
 import { hostSummary } from './host-summary.ts'
 import type { ReadGroup } from './groups.ts'
+import type { MaskedTexts } from './masked-text.ts'
 
 /** What hosts say that take as many leases as there are. */
 const NO_MAXIMUM = 2 ** 31 - 1
@@ -22,13 +23,21 @@ export interface GroupRows {
   readonly hosts: readonly HostRow[]
 }
 
+export interface GroupRowsOptions {
+  /** The last measure of the lag. */
+  readonly latest: FeedEstimate | undefined
+  readonly nowMs: number
+  readonly texts: MaskedTexts
+}
+
 /** Puts together what the leases, the hosts' heartbeats and the last measure of the lag say. */
 export function groupRows(
   { ref, snapshot, summaries: told, followed }: ReadGroup,
-  latest: FeedEstimate | undefined,
-  nowMs: number,
+  { latest, nowMs, texts }: GroupRowsOptions,
 ): GroupRows {
-  const summaries = new Map(told.map((summary) => [summary.host, hostSummary(summary)]))
+  const place = { database: followed?.databaseId, collection: followed?.collection.id }
+  const show = (text: string): string => texts.error(text, place)
+  const summaries = new Map(told.map((summary) => [summary.host, hostSummary(summary, show)]))
   const halted = new Set([...summaries.values()].flatMap((summary) => summary.halted))
   const measured = new Map(latest?.leases.map((one) => [one.leaseId, one]))
   const present = snapshot.leases.map((lease) =>

@@ -5,12 +5,12 @@ import { timelineRows } from './timeline.ts'
 
 /** Rejects with ERR_NOT_FOUND, and as the lease store does. */
 export async function readGroupView(
-  { groups, sampler, clock }: DashboardContext,
+  { groups, sampler, clock, texts }: DashboardContext,
   ref: GroupRef,
 ): Promise<GroupView> {
   const read = await groups.read(ref)
   const { latest, samples } = sampler.lagOf(ref)
-  const { row, leases, hosts } = groupRows(read, latest, clock.wallMs())
+  const { row, leases, hosts } = groupRows(read, { latest, nowMs: clock.wallMs(), texts })
   const { id: _, ranges: __, hosts: ___, ...head } = row
   const transitions = await read.group.readTransitions?.()
   const durability = await groups.durabilityOf(read)

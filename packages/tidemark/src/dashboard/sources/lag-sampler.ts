@@ -86,7 +86,8 @@ export class LagSampler {
   async close(): Promise<void> {
     this.#ended.abort()
     await this.#loop
-    await Promise.all([...this.#sampled.values()].map((one) => this.#rest(one)))
+    // One whose store is away cannot be closed better.
+    await Promise.allSettled([...this.#sampled.values()].map((one) => this.#rest(one)))
   }
 
   #sampledOf(ref: GroupRef): Sampled {

@@ -19,13 +19,14 @@ export async function readLettersView(
   const { id, letters } = await lettersOf(context, place, query.optional('letters'))
   const groups = (await letters?.listGroups()) ?? []
   const rows: LetterRow[] = []
+  const show = (text: string): string => context.texts.error(text, place)
   let next: string | undefined
   let isCut = false
   for (const one of letters === undefined ? [] : group === undefined ? groups : [group]) {
     const page = await letters?.list({ group: one, maxItemCount: PAGE, continuation: after })
     const room = PAGE - rows.length
     const found = page?.letters ?? []
-    rows.push(...found.slice(0, room).map(letterRow))
+    rows.push(...found.slice(0, room).map((letter) => letterRow(letter, show)))
     isCut ||= found.length > room || page?.continuation !== undefined
     if (group !== undefined) next = page?.continuation
   }
@@ -52,12 +53,13 @@ export async function readLetter(context: DashboardContext, query: Query): Promi
     kind: change.kind,
     documentId: change.id,
     key: JSON.stringify(change.partitionKey) ?? '{}',
-    error: errorText(error),
+    error: context.texts.error(errorText(error), place),
     attempts,
     host: hostName,
     failedMs: failedAtMs,
     range: feedRangeId(range),
-    stack: error.stack === undefined ? null : hideCredentials(error.stack),
+    stack:
+      error.stack === undefined ? null : context.texts.error(hideCredentials(error.stack), place),
     ...context.texts.json(documentOf(change), { kind: 'deadLetter', ...place }),
   }
 }
@@ -74,7 +76,7 @@ export function documentOf(change: Change): unknown {
   }
 }
 
-function letterRow(letter: DeadLetterEntry): LetterRow {
+function letterRow(letter: DeadLetterEntry, show: (text: string) => string): LetterRow {
   const { id, group, state, lsn, kind, documentId, attempts, redrives } = letter
   return {
     id,
@@ -84,7 +86,7 @@ function letterRow(letter: DeadLetterEntry): LetterRow {
     kind,
     documentId,
     key: letter.partitionKey,
-    error: errorText(letter.error),
+    error: show(errorText(letter.error)),
     attempts,
     host: letter.hostName,
     failedMs: letter.failedAtMs,

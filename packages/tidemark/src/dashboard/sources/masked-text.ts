@@ -2,18 +2,19 @@ import { jsonText } from '../../inspection/json-text.ts'
 
 /** Where a value that is to be shown comes from. */
 export interface MaskedPlace {
-  readonly kind: 'document' | 'deadLetter' | 'message'
-  readonly database: string
-  /** Of a document or dead letter. */
+  readonly kind: 'document' | 'deadLetter' | 'message' | 'error'
+  /** Absent of an error of a group whose collection is not in this store. */
+  readonly database?: string | undefined
+  /** Of a document, a dead letter, or an error of an observer. */
   readonly collection?: string | undefined
   /** Of a message: path of its queue or subscription. */
   readonly entity?: string | undefined
 }
 
 /**
- * What is shown instead of a document, of the document of a dead letter, or of `{ body, properties }` of a message.
- * It gets a copy. If it throws, nothing of the value is shown. Ids, keys, and subjects and errors, which observers and receivers
- * write, are always shown. Collections of dead letters and leases hold documents, too: of them, it gets what is stored there.
+ * What is shown instead of a document, of the document of a dead letter, of `{ body, properties, subject, deadDescription }` of
+ * a message, or of the text of an error, which may quote any of them. It gets a copy. If it throws, nothing of the value is shown.
+ * Ids and keys are always shown. Collections of dead letters and leases hold documents, too: of them, it gets what is stored there.
  */
 export type Mask = (value: unknown, place: MaskedPlace) => unknown
 
@@ -38,6 +39,12 @@ export class MaskedTexts {
 
   json(value: unknown, place: MaskedPlace): ShownText {
     return cut(jsonText(this.masked(value, place), 2))
+  }
+
+  /** Text of an error, or its stack. */
+  error(text: string, place: Omit<MaskedPlace, 'kind'>): string {
+    const masked = this.masked(text, { kind: 'error', ...place })
+    return typeof masked === 'string' ? masked : jsonText(masked, 0)
   }
 
   masked(value: unknown, place: MaskedPlace): unknown {

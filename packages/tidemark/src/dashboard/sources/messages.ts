@@ -69,8 +69,10 @@ function listSessions(
 
 function messageRow(message: ReceivedMessage, place: QueueQuery, texts: MaskedTexts): MessageRow {
   const { body, applicationProperties: properties } = message
-  const masked = texts.masked({ body, properties }, { kind: 'message', ...place })
-  const shown: { readonly body?: unknown; readonly properties?: unknown } =
+  const { subject, deadLetterErrorDescription: deadDescription } = message
+  const value = { body, properties, subject, deadDescription }
+  const masked = texts.masked(value, { kind: 'message', ...place })
+  const shown: { readonly [Name in keyof typeof value]?: unknown } =
     typeof masked === 'object' && masked !== null ? masked : { body: masked }
   const { text, isCut } = cut(bodyText(shown.body))
   return {
@@ -79,17 +81,21 @@ function messageRow(message: ReceivedMessage, place: QueueQuery, texts: MaskedTe
     state: message.state,
     messageId: message.messageId,
     session: message.sessionId ?? null,
-    subject: message.subject ?? null,
+    subject: textOf(shown.subject),
     enqueuedMs: message.enqueuedTimeUtc.getTime(),
     scheduledMs: message.scheduledEnqueueTimeUtc?.getTime() ?? null,
     expiresMs: message.timeToLive === undefined ? null : message.expiresAtUtc.getTime(),
     deliveries: message.deliveryCount,
     deadReason: message.deadLetterReason ?? null,
-    deadDescription: message.deadLetterErrorDescription ?? null,
+    deadDescription: textOf(shown.deadDescription),
     properties: shown.properties === undefined ? null : cut(jsonText(shown.properties, 2)).text,
     body: text,
     isCut,
   }
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
 }
 
 function bodyText(body: unknown): string {

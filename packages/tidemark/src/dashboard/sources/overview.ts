@@ -33,6 +33,7 @@ export async function lookAtGroups({
   groups,
   sampler,
   clock,
+  texts,
 }: DashboardContext): Promise<LookedAtGroups> {
   const listed = await groups.list()
   const problems = [...listed.problems]
@@ -40,7 +41,8 @@ export async function lookAtGroups({
   for (const ref of listed.groups.slice(0, MOST_GROUPS)) {
     try {
       const read = await groups.read(ref)
-      found.push({ ref, ...groupRows(read, sampler.lagOf(ref).latest, clock.wallMs()) })
+      const { latest } = sampler.lagOf(ref)
+      found.push({ ref, ...groupRows(read, { latest, nowMs: clock.wallMs(), texts }) })
     } catch (error) {
       // It went meanwhile.
       if (errorCode(error) !== 'ERR_NOT_FOUND') problems.push(problemOf(error))
