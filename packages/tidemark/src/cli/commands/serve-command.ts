@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import { wholeNumber } from '../arguments/parse-arguments.ts'
+import { accessRule } from '../../dashboard/access.ts'
 import type { CommandContext } from '../command-context.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Finish } from '../finish.ts'
@@ -197,6 +198,8 @@ async function serve(
   const request = { keyFile, readOnlyKeyFile, accessPolicies, environment: process.env, place }
   const tls = await readTls(options)
   const credentials = await readCredentials(options.credentialsFile)
+  // Before a folder is made.
+  if (options.ui === true) accessRule({ host: options.host, credentials })
   const given = await givenKeys(request)
   const config = await readQueueConfig(options.queues)
   if (config !== undefined) await checkForNewPlace(config, place)

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -98,6 +99,8 @@ test('serve has the page with --ui only, beside the gateway, and sends browsers 
   expect(await collections.json()).toMatchObject({ head: { collections: 1, readOnly: false } })
   expect((await fetch(`${String(page)}dbs`)).status).toBe(401)
   expect(await served.end('SIGTERM')).toBe(0)
-  const off = await tidemark('serve', data(), '--ui', '--host', '0.0.0.0', '--insecure-http')
+  const missing = join(data(), 'missing')
+  const off = await tidemark('serve', missing, '--ui', '--host', '0.0.0.0', '--insecure-http')
   expect(off.errors).toMatch(/^tidemark: ERR_INVALID_OPTION: .*--credentials-file/)
+  expect(existsSync(missing)).toBe(false)
 })
