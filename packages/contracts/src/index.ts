@@ -44,7 +44,7 @@ export { bracketedHost, reachableHost } from './network/listening-address.ts'
 export { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from './network/loopback.ts'
 
 export { LimitedLog, type LogEntry } from './logging/limited-log.ts'
-export { describeError } from './logging/log-text.ts'
+export { describeError, logText } from './logging/log-text.ts'
 export { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from './logging/logger.ts'
 export { textLogger } from './logging/text-logger.ts'
 

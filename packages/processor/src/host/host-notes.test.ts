@@ -111,21 +111,21 @@ test('PH-10 a note that fails is told again with each heartbeat until it arrives
   expect(told.at(-1)).toMatchObject({ summary: { errors: 2 }, transitions: [] })
 })
 
-test('PH-10 of a store that is away, the last 500 transitions wait, in their order', async () => {
+test('PH-10 of a store that is away, the last 2,000 transitions wait, in their order', async () => {
   const release = (epoch: number): void =>
     notes.onLease({ kind: 'released', held: { ...HELD, epoch }, reason: 'shutdown' })
   failures = 2
-  for (let epoch = 1; epoch <= 400; epoch += 1) release(epoch)
+  for (let epoch = 1; epoch <= 1_600; epoch += 1) release(epoch)
   notes.beat()
-  for (let epoch = 401; epoch <= 600; epoch += 1) release(epoch)
+  for (let epoch = 1_601; epoch <= 2_400; epoch += 1) release(epoch)
   expect(await beats(2)).toEqual([0, 1])
-  for (let epoch = 601; epoch <= 1_200; epoch += 1) release(epoch)
+  for (let epoch = 2_401; epoch <= 4_800; epoch += 1) release(epoch)
   expect(await beats(1)).toEqual([1])
   const range = (from: number, to: number): number[] =>
     Array.from({ length: to - from + 1 }, (_, index) => from + index)
   expect(told.map(({ transitions }) => transitions.map(({ epoch }) => epoch))).toEqual([
-    range(101, 600),
-    range(701, 1_200),
+    range(401, 2_400),
+    range(2_801, 4_800),
   ])
 })
 

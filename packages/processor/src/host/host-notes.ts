@@ -1,5 +1,11 @@
-import type { Clock, HeldLease, LeaseGroup, LeaseTransition } from '@tidemark/contracts'
-import { feedRangeId } from '@tidemark/contracts'
+import {
+  feedRangeId,
+  TRANSITIONS_KEPT,
+  type Clock,
+  type HeldLease,
+  type LeaseGroup,
+  type LeaseTransition,
+} from '@tidemark/contracts'
 import type { PumpNotice } from '../feed-processing/pump-events.ts'
 import type { LeaseNotice, ReplaceCause } from '../lease-management/lease-protocol.ts'
 import { WorkSummary } from './work-summary.ts'
@@ -10,8 +16,6 @@ export interface HostNotesOptions {
   readonly clock: Clock
 }
 
-/** What a store that does not answer is spared. */
-const MAX_PENDING = 500
 /** For the last note of a host that stops. */
 const LAST_NOTE_MS = 500
 
@@ -94,7 +98,7 @@ export class HostNotes {
       await group.note?.({ summary: this.#summary.take(), transitions }, this.#stop.signal)
     } catch {
       // Whether the store answers is for the heartbeats to say.
-      this.#pending = [...transitions, ...this.#pending].slice(-MAX_PENDING)
+      this.#pending = [...transitions, ...this.#pending].slice(-TRANSITIONS_KEPT)
       this.#summary.notTold()
     }
   }
@@ -105,6 +109,7 @@ export class HostNotes {
   ): void {
     const { hostName: host, clock } = this.#options
     this.#pending.push({ atMs: clock.wallMs(), host, leaseId, epoch, ...what })
-    if (this.#pending.length > MAX_PENDING) this.#pending.shift()
+    // A store keeps no more.
+    if (this.#pending.length > TRANSITIONS_KEPT) this.#pending.shift()
   }
 }

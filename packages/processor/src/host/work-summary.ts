@@ -1,4 +1,4 @@
-import { errorCode, hideCredentials, type Clock, type HostSummary } from '@tidemark/contracts'
+import { errorCode, logText, type Clock, type HostSummary } from '@tidemark/contracts'
 import type { PumpNotice } from '../feed-processing/pump-events.ts'
 
 const MAX_SUMMARY_BYTES = 1_000
@@ -137,8 +137,7 @@ export class WorkSummary {
 function told(error: unknown): { readonly code?: string; readonly message: string } {
   try {
     const text = error instanceof Error ? error.message : String(error)
-    const line = hideCredentials(text.slice(0, 2 * MAX_MESSAGE)).replaceAll(/\p{Cc}+\s*/gu, ' ')
-    const message = line.slice(0, MAX_MESSAGE).toWellFormed()
+    const message = logText(text).slice(0, MAX_MESSAGE).toWellFormed()
     const code = errorCode(error)?.slice(0, MAX_CODE).toWellFormed()
     return code === undefined ? { message } : { code, message }
   } catch {
