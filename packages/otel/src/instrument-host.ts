@@ -3,6 +3,7 @@ import type {
   HostEventListener,
   HostEventName,
   HostHealth,
+  HostListenerOptions,
   HostStatus,
   LeaseHealth,
 } from '@tidemark/processor'
@@ -16,7 +17,11 @@ export interface InstrumentedHost {
   readonly group: string
   readonly hostName: string
   health(): HostHealth
-  on<Name extends HostEventName>(name: Name, listener: HostEventListener<Name>): unknown
+  on<Name extends HostEventName>(
+    name: Name,
+    listener: HostEventListener<Name>,
+    options?: HostListenerOptions,
+  ): unknown
   off<Name extends HostEventName>(name: Name, listener: HostEventListener<Name>): unknown
 }
 
@@ -104,7 +109,8 @@ function countEvents(
 ): Disposable {
   const stops: (() => void)[] = []
   const on = <Name extends HostEventName>(name: Name, listener: HostEventListener<Name>): void => {
-    host.on(name, listener)
+    // What is counted is to be read in the log all the same.
+    host.on(name, listener, { countsOnly: true })
     stops.push(() => host.off(name, listener))
   }
   const transitions = counterOf(meter, 'tidemark.lease.transitions')

@@ -8,7 +8,7 @@ import {
 import type { Collection, Database, Store } from '@tidemark/store'
 import { lsn, systemClock, type DocumentBody } from '@tidemark/contracts'
 import { openMemoryStore, SimulatedClock } from '@tidemark/testing'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { instrumentGroups } from './instrument-groups.ts'
 import { instrumentHost } from './instrument-host.ts'
 import { instrumentQueues } from './instrument-queues.ts'
@@ -119,6 +119,14 @@ test('a host tells its leases, its status, transitions by reason, checkpoints an
       2,
     ],
   ])
+})
+
+test('what is counted is still logged: a host with metrics alone does not fail in silence', () => {
+  const host = hostOf('host-a')
+  const listening = vi.spyOn(host, 'on')
+  using _ = instrumentHost(host, { meter: recorded.meter })
+  expect(listening.mock.calls.map(([name]) => name)).toContain('observerError')
+  expect(listening.mock.calls.filter(([, , options]) => options?.countsOnly !== true)).toEqual([])
 })
 
 test('two hosts of one process are told apart, and one that is disposed says no more', async () => {

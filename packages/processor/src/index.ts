@@ -4,6 +4,7 @@ export type {
   HostEventListener,
   HostEventName,
   HostEvents,
+  HostListenerOptions,
   PlacedLease,
 } from './host/host-events.ts'
 export type { HostHealth, HostStatus, LeaseHealth } from './host/host-health.ts'

@@ -153,6 +153,7 @@ export {
   type HostEventListener,
   type HostEventName,
   type HostEvents,
+  type HostListenerOptions,
   type HealthServer,
   type HealthSource,
   type HostHealth,

@@ -19,7 +19,12 @@ import { resolveObserverModule } from '../observers/threads/observer-module.ts'
 import { ObserverThreads } from '../observers/threads/observer-threads.ts'
 import { startObserverThread } from '../observers/threads/platform/start-observer-thread.ts'
 import { healthAnswer } from './health-answer.ts'
-import type { HostEventListener, HostEventName, HostEvents } from './host-events.ts'
+import type {
+  HostEventListener,
+  HostEventName,
+  HostEvents,
+  HostListenerOptions,
+} from './host-events.ts'
 import type { HostHealth, HostStatus } from './host-health.ts'
 import { HostLog } from './host-log.ts'
 import type { ChangeFeedProcessorHostOptions } from './host-options.ts'
@@ -41,6 +46,8 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   readonly #log: HostLog | undefined
   /** Without a logger of the program's, what it listens to is not logged as well. */
   readonly #logsHeard: boolean
+  /** Listeners that do not tell anybody. */
+  readonly #counting = new WeakSet<object>()
   #phase: 'idle' | 'active' | 'stopping' | 'stopped' = 'idle'
   /** Ends the wait for a module that is being loaded. */
   readonly #loading = new AbortController()
@@ -156,7 +163,12 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
    * Calls `listener` for each event of that name. Listeners run in the host's event loop, so keep them short. An
    * error that one throws becomes `health().lastError` and has no other effect.
    */
-  on<Name extends HostEventName>(name: Name, listener: HostEventListener<Name>): this {
+  on<Name extends HostEventName>(
+    name: Name,
+    listener: HostEventListener<Name>,
+    { countsOnly = false }: HostListenerOptions = {},
+  ): this {
+    if (countsOnly) this.#counting.add(listener)
     this.#emitter.on(name, listener)
     return this
   }
@@ -267,7 +279,7 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
     event: HostEvents[Name],
     logged: HostEvents[Name] = event,
   ): void {
-    const isHeard = this.#emitter.listenerCount(name) > 0
+    const isHeard = this.#emitter.listeners(name).some((one) => !this.#counting.has(one))
     if (!isHeard || this.#logsHeard) this.#log?.tell(name, logged)
     try {
       this.#emitter.emit(name, event)

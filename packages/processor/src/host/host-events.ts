@@ -100,3 +100,8 @@ export interface HostEvents extends OfLease<PumpEvents> {
 
 export type HostEventName = keyof HostEvents
 export type HostEventListener<Name extends HostEventName> = (event: HostEvents[Name]) => void
+
+export interface HostListenerOptions {
+  /** The listener only counts, as metrics do: trouble still goes to standard error, as if nobody listened. @default false */
+  readonly countsOnly?: boolean | undefined
+}

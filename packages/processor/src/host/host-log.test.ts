@@ -321,6 +321,20 @@ describe('who is told', () => {
     expect(stderr()).toEqual([])
   })
 
+  test('PH-10 a listener that only counts hides nothing, beside one that tells it does', async () => {
+    const { stderr, newHost, start } = stage()
+    const counting = newHost()
+    let count = 0
+    const counts = (): number => (count += 1)
+    counting.on('observerError', counts, { countsOnly: true })
+    await start(counting)
+    expect([count, stderr().length]).toEqual([1, 1])
+    const telling = newHost({ hostName: 'other', group: 'other' })
+    telling.on('observerError', counts, { countsOnly: true }).on('observerError', () => {})
+    await start(telling)
+    expect([count, stderr().length]).toEqual([2, 1])
+  })
+
   test('PH-10 a logger that is given gets all of it, and the standard error output nothing', async () => {
     const { stderr, newHost, start } = stage()
     const lines: string[] = []
