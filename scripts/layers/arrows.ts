@@ -21,6 +21,9 @@ export const ARROWS: ReadonlyMap<string, readonly string[]> = new Map([
     '@tidemark/otel',
     ['@tidemark/contracts', '@tidemark/store', '@tidemark/processor', '@tidemark/messaging'],
   ],
+  ['@tidemark/cosmos', ['@tidemark/contracts', '@tidemark/processor']],
+  ['@tidemark/nestjs', ['@tidemark/contracts', '@tidemark/processor']],
+  ['create-tidemark', []],
   // The engine: tests of a package that has none of its own get a store in memory from here.
   [
     '@tidemark/testing',
@@ -94,5 +97,5 @@ export const IO_MODULES: ReadonlySet<string> = new Set([
 ])
 
 export function isWorkspacePackage(name: string): boolean {
-  return name === 'tidemark' || name.startsWith('@tidemark/')
+  return name === 'tidemark' || name === 'create-tidemark' || name.startsWith('@tidemark/')
 }
