@@ -14,7 +14,13 @@ import { importsFor, readSnippets, type Snippet } from './snippets/read-snippets
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const PAGES = ['README.md', 'docs/*.md', 'docs/guide/*.md', 'packages/*/README.md']
+const PAGES = [
+  'README.md',
+  'docs/*.md',
+  'docs/guide/*.md',
+  'docs/recipes/*.md',
+  'packages/*/README.md',
+]
 /** Where an example that is part of a program gets what it uses and does not import. */
 const ENTRIES = [
   'tidemark',
