@@ -1,0 +1,23 @@
+import { CodedError } from './coded-error.ts'
+
+/**
+ * What was asked for needs a package that is not installed: an optional peer, such as `ioredis` for leases on Redis.
+ *
+ * @remedy Install it with the command that the message names.
+ */
+export class MissingPackageError extends CodedError {
+  override readonly name = 'MissingPackageError'
+  readonly code = 'ERR_MISSING_PACKAGE'
+  readonly retryable = false
+  /** Names for npm, with a version where it matters. */
+  readonly packages: readonly string[]
+
+  constructor(packages: readonly string[], options?: ErrorOptions) {
+    const what = packages.length === 1 ? 'the package' : 'the packages'
+    super(
+      `this needs ${what} ${packages.join(' and ')}: npm install ${packages.join(' ')}`,
+      options,
+    )
+    this.packages = packages
+  }
+}
