@@ -1,1 +1,9 @@
-export {}
+export {
+  exportV3Leases,
+  type ExportedLease,
+  type ExportV3LeasesOptions,
+} from './v3-leases/export-v3-leases.ts'
+export { importV3Leases, type ImportV3LeasesOptions } from './v3-leases/import-v3-leases.ts'
+export { LeasesInUseError } from './v3-leases/leases-in-use-error.ts'
+export type { V3ProcessorOptions } from './v3-leases/v3-processor.ts'
+export type { V3Reader } from './v3-leases/v3-prefix.ts'

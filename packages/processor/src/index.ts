@@ -81,4 +81,8 @@ export {
   type GroupStatus,
 } from './administration/group-status.ts'
 export type { MovedLease } from './administration/move-positions.ts'
-export type { PositionsSnapshot, SnapshotPosition } from './administration/positions-snapshot.ts'
+export {
+  positionsSnapshot,
+  type PositionsSnapshot,
+  type SnapshotPosition,
+} from './administration/positions-snapshot.ts'
