@@ -12,10 +12,16 @@ export {
 } from './archive/archive-expired.ts'
 export { archiveGroup, type ArchiveOptions } from './archive/archive-options.ts'
 export { ArchiveDamagedError } from './archive/archive-damaged-error.ts'
-export type { ArchivedDocument } from './archive/archived-document.ts'
-export { jsonLinesSink, type JsonLinesSinkOptions } from './archive/platform/json-lines-sink.ts'
+export type { ArchivedDocument, ArchiveLine } from './archive/archived-document.ts'
+export {
+  jsonLinesSink,
+  type JsonLinesSink,
+  type JsonLinesSinkOptions,
+} from './archive/platform/json-lines-sink.ts'
 export { readJsonLines } from './archive/platform/read-json-lines.ts'
-export type { Sink, SinkContext } from './archive/sink.ts'
+export type { Sink, SinkContext, SinkSource } from './sync/sink.ts'
+export type { SinkEntry } from './sync/sink-entry.ts'
+export type { ChangeKind } from './workers/change-identity.ts'
 export type { MapChange } from './forwarding/change-message.ts'
 export {
   forwardChanges,
@@ -50,3 +56,16 @@ export {
   type VerifyProgress,
   type VerifyReport,
 } from './verification/verify-migration.ts'
+export { SinkRefusedError } from './sync/sink-refused-error.ts'
+export { SinkTargetError } from './sync/sink-target-error.ts'
+export { SinkUnavailableError } from './sync/sink-unavailable-error.ts'
+export type { SyncEvent } from './sync/sync-events.ts'
+export type { SyncOptions } from './sync/sync-options.ts'
+export { syncTo, type Sync, type SyncProgress } from './sync/sync-to.ts'
+export type { DeletesUnseen } from './workers/unseen-deletes.ts'
+export {
+  postgresSink,
+  type PostgresColumn,
+  type PostgresQueries,
+  type PostgresSinkOptions,
+} from './sync/postgres/postgres-sink.ts'

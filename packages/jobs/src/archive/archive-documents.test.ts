@@ -10,7 +10,7 @@ import { archiveDocuments, type ArchiveDocumentsProgress } from './archive-docum
 import type { ArchivedDocument } from './archived-document.ts'
 import { jsonLinesSink } from './platform/json-lines-sink.ts'
 import { readJsonLines } from './platform/read-json-lines.ts'
-import type { Sink } from './sink.ts'
+import type { Sink } from '../sync/sink.ts'
 
 interface Account extends DocumentBody {
   readonly region: string
@@ -50,8 +50,10 @@ async function remaining(): Promise<readonly number[]> {
 }
 
 /** The JSON Lines sink with something in between. */
-function wrapped(change: Partial<Sink<Account>>): Sink<Account> {
-  const sink = jsonLinesSink<Account>({ folder })
+function wrapped(
+  change: Partial<Sink<ArchivedDocument<Account>>>,
+): Sink<ArchivedDocument<Account>> {
+  const sink = jsonLinesSink({ folder })
   return {
     write: (batch, context) => sink.write(batch, context),
     verify: (batch, context) => sink.verify(batch, context),
@@ -62,7 +64,7 @@ function wrapped(change: Partial<Sink<Account>>): Sink<Account> {
 describe('archiveDocuments', () => {
   test('JB-4 moves what the predicate chooses, as it was, and leaves the rest', async () => {
     const before = new Map((await source.readDocuments()).documents.map((one) => [one.id, one]))
-    const sink = jsonLinesSink<Account>({ folder })
+    const sink = jsonLinesSink({ folder })
     const report = await archiveDocuments({ source, where: inactive, sink, maxItemCount: 7 })
     expect(report).toEqual({ scanned: 100, archived: 60, removed: 60, changed: 0, unverified: 0 })
     expect(await remaining()).toEqual(Array.from({ length: 40 }, (_, n) => n + 60))
@@ -89,7 +91,7 @@ describe('archiveDocuments', () => {
   })
 
   test('JB-4 what the sink cannot read back stays', async () => {
-    const inner = jsonLinesSink<Account>({ folder })
+    const inner = jsonLinesSink({ folder })
     const sink = wrapped({
       write: (batch, context) =>
         inner.write(
@@ -113,7 +115,7 @@ describe('archiveDocuments', () => {
     const failing = wrapped({
       async write(batch, context) {
         if (++writes === 3) throw new Error('disk full')
-        await jsonLinesSink<Account>({ folder }).write(batch, context)
+        await jsonLinesSink({ folder }).write(batch, context)
       },
       verify: async (batch) => batch.map(() => true),
     })
@@ -131,7 +133,7 @@ describe('archiveDocuments', () => {
     const kept = new Set([...(await remaining()), ...(await archived()).map(lastSeenOf)])
     expect(kept.size).toBe(100)
 
-    const sink = jsonLinesSink<Account>({ folder })
+    const sink = jsonLinesSink({ folder })
     const { continuation } = last ?? {}
     expect(continuation).toBeDefined()
     const report = await archiveDocuments({ source, where: inactive, sink, continuation })
@@ -151,10 +153,10 @@ describe('archiveDocuments', () => {
   })
 
   test('a sink without verify is refused, and so are options out of range; nothing is touched', async () => {
-    const blind: Sink<Account> = { write: async () => {} }
+    const blind: Sink<ArchivedDocument<Account>> = { write: async () => {} }
     const wrong = [{ sink: blind }, { maxItemCount: 0 }, { maxConcurrentRemovals: 0 }]
     for (const options of wrong) {
-      const sink = jsonLinesSink<Account>({ folder })
+      const sink = jsonLinesSink({ folder })
       await expect(
         archiveDocuments({ source, where: inactive, sink, ...options }),
       ).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
@@ -163,7 +165,7 @@ describe('archiveDocuments', () => {
   })
 
   test('an abort ends it with the reason', async () => {
-    const sink = jsonLinesSink<Account>({ folder })
+    const sink = jsonLinesSink({ folder })
     const signal = AbortSignal.abort(new Error('enough'))
     await expect(archiveDocuments({ source, where: inactive, sink, signal })).rejects.toThrow(
       'enough',

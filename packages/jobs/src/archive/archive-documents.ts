@@ -17,17 +17,17 @@ import {
   type OptionRules,
 } from '@tidemark/contracts'
 import type { Collection } from '@tidemark/store'
-import { sinkRule } from './archive-options.ts'
 import { collectionRule } from '../migration/migration-options.ts'
+import { sinkRule, type Sink, type SinkContext } from '../sync/sink.ts'
+import { archiveGroup } from './archive-options.ts'
 import type { ArchivedDocument } from './archived-document.ts'
-import type { Sink, SinkContext } from './sink.ts'
 
 export interface ArchiveDocumentsOptions<T extends DocumentBody> {
   readonly source: Collection<T>
   /** Selects the documents; called once for each, in key order. */
   readonly where: (document: Stored<T>) => boolean | Promise<boolean>
   /** Must have `verify`. */
-  readonly sink: Sink<NoInfer<T>>
+  readonly sink: Sink<ArchivedDocument<NoInfer<T>>>
   /** Only this interval of keys, so that several processes can share the work. @default all */
   readonly range?: FeedRange | undefined
   /** Maximum number of documents of one read, and so of a batch. @default 1_000 */
@@ -124,6 +124,7 @@ async function openMover<T extends DocumentBody>(
     )
   }
   const { rid, definition } = await source.readRecord()
+  await sink.open?.(source, { signal: options.signal })
   return new Mover(options, {
     verify: sink.verify.bind(sink),
     maxRemovals,
@@ -131,6 +132,7 @@ async function openMover<T extends DocumentBody>(
     partitionKeyPaths: definition.partitionKey.paths.map(partitionKeyPathSegments),
     context: {
       source: source.description,
+      job: archiveGroup(source),
       range,
       // No lease: runs are told apart by generation, and none of them is late.
       fence: { generation: random.hex(8), epoch: 0, lsn: 0 },
@@ -140,7 +142,7 @@ async function openMover<T extends DocumentBody>(
 }
 
 interface MoverParts<T extends DocumentBody> {
-  readonly verify: NonNullable<Sink<T>['verify']>
+  readonly verify: NonNullable<Sink<ArchivedDocument<T>>['verify']>
   readonly maxRemovals: number
   readonly collectionRid: string
   readonly partitionKeyPaths: readonly (readonly string[])[]

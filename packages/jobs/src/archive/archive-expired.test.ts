@@ -8,7 +8,7 @@ import { archiveExpired, type ExpiryArchive } from './archive-expired.ts'
 import type { ArchiveEvent } from './archive-events.ts'
 import type { ArchiveOptions } from './archive-options.ts'
 import { archiveKey, type ArchivedDocument } from './archived-document.ts'
-import type { Sink, SinkContext } from './sink.ts'
+import type { Sink, SinkContext } from '../sync/sink.ts'
 import { inTime } from '../in-time.fixture.ts'
 
 interface Session extends DocumentBody {
@@ -48,7 +48,7 @@ afterEach(async () => {
 })
 
 /** Keeps what it is given; may be told to fail, or to wait. */
-class ListSink implements Sink<Session> {
+class ListSink implements Sink<ArchivedDocument<Session>> {
   readonly batches: (readonly ArchivedDocument<Session>[])[] = []
   before: (context: SinkContext) => Promise<void> | void = () => {}
   after: () => Promise<void> | void = () => {}
@@ -69,7 +69,10 @@ class ListSink implements Sink<Session> {
   }
 }
 
-function archive(sink: Sink<Session>, options: Partial<ArchiveOptions<Session>> = {}) {
+function archive(
+  sink: Sink<ArchivedDocument<Session>>,
+  options: Partial<ArchiveOptions<Session>> = {},
+) {
   const made = archiveExpired<Session>({
     source,
     sink,
@@ -84,7 +87,7 @@ function archive(sink: Sink<Session>, options: Partial<ArchiveOptions<Session>> 
 }
 
 async function started(
-  sink: Sink<Session>,
+  sink: Sink<ArchivedDocument<Session>>,
   options: Partial<ArchiveOptions<Session>> = {},
 ): Promise<ExpiryArchive> {
   const made = archive(sink, options)
@@ -331,7 +334,7 @@ describe('archiveExpired', () => {
     const wrong: Partial<ArchiveOptions<Session>>[] = [
       { group: '' },
       { maxItemCount: 0 },
-      { sink: {} as Sink<Session> },
+      { sink: {} as Sink<ArchivedDocument<Session>> },
     ]
     for (const options of wrong) {
       expect(() => archiveExpired({ source, sink: new ListSink(), leases, ...options })).toThrow(

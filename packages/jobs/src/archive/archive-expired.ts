@@ -122,6 +122,7 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
     // First of all: what is purged while leases are made would be missing.
     const { rid } = await source.addWaitingGroup(group)
     this.#emit({ kind: 'registered', group })
+    await sink.open?.(source, { signal: this.#options.signal })
     const host = new ChangeFeedProcessorHost<T>({
       hostName,
       group,

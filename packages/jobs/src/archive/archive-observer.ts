@@ -4,19 +4,19 @@ import type {
   IChangeFeedObserver,
   ObserverContext,
 } from '@tidemark/contracts'
+import type { Sink } from '../sync/sink.ts'
 import type { ArchiveEvent } from './archive-events.ts'
-import { expiredDocument } from './archived-document.ts'
-import type { Sink } from './sink.ts'
+import { expiredDocument, type ArchivedDocument } from './archived-document.ts'
 
 /** Gives the expired documents of one leased range to the sink. */
 export class ArchiveObserver<T extends DocumentBody> implements IChangeFeedObserver<T> {
   readonly #source: { readonly rid: string; readonly description: string }
-  readonly #sink: Sink<T>
+  readonly #sink: Sink<ArchivedDocument<T>>
   readonly #emit: (event: ArchiveEvent) => void
 
   constructor(
     source: { readonly rid: string; readonly description: string },
-    sink: Sink<T>,
+    sink: Sink<ArchivedDocument<T>>,
     emit: (event: ArchiveEvent) => void,
   ) {
     this.#source = source
@@ -32,9 +32,9 @@ export class ArchiveObserver<T extends DocumentBody> implements IChangeFeedObser
     )
     const last = batch.at(-1)
     if (last === undefined) return
-    const { range, fence, signal, leaseId } = context
+    const { group: job, range, fence, signal, leaseId } = context
     signal.throwIfAborted()
-    await this.#sink.write(batch, { source, range, fence, signal })
+    await this.#sink.write(batch, { source, job, range, fence, signal })
     const { epoch } = fence
     this.#emit({ kind: 'archived', leaseId, epoch, documents: batch.length, lsn: last.lsn })
   }

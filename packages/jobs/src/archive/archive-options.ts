@@ -6,25 +6,24 @@ import {
   checkOptions,
   option,
   requiredOption,
-  optionHaving,
   type Clock,
   type DocumentBody,
   type LeaseStore,
   type Random,
   type OptionRules,
-  type OptionRule,
 } from '@tidemark/contracts'
 import type { HostOptions } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
 import { tellingRules, type TellingOptions } from '../workers/relay-host-events.ts'
 import { collectionRule } from '../migration/migration-options.ts'
+import { sinkRule, type Sink } from '../sync/sink.ts'
 import type { ArchiveEvent } from './archive-events.ts'
-import type { Sink } from './sink.ts'
+import type { ArchivedDocument } from './archived-document.ts'
 
 export interface ArchiveOptions<T extends DocumentBody> extends TellingOptions<ArchiveEvent> {
   /** The collection whose expired documents are archived. Its TTL should be on. */
   readonly source: Collection<T>
-  readonly sink: Sink<NoInfer<T>>
+  readonly sink: Sink<ArchivedDocument<NoInfer<T>>>
   readonly leases: LeaseStore
   /**
    * Processor group: archives with the same name share the work and continue where earlier ones stopped, and purges
@@ -50,11 +49,6 @@ export interface ArchiveOptions<T extends DocumentBody> extends TellingOptions<A
   /** @default the machine's */
   readonly random?: Random | undefined
 }
-
-/** Where documents are archived. */
-export const sinkRule: OptionRule = requiredOption(
-  optionHaving('a sink: an object with a function write(batch, context)', 'write'),
-)
 
 const RULES: OptionRules<ArchiveOptions<never>> = {
   ...tellingRules,

@@ -5,6 +5,7 @@ import type {
   PendingDeleteChange,
   Stored,
 } from '@tidemark/contracts'
+import type { SinkEntry } from '../sync/sink-entry.ts'
 
 /** A document as a sink gets it. */
 export interface ArchivedDocument<T extends DocumentBody = DocumentBody> {
@@ -40,8 +41,13 @@ export function expiredDocument<T extends DocumentBody>(
   }
 }
 
-/** One text an archived version; the same one when it comes again. */
-export function archiveKey({ collectionRid, lsn, document }: ArchivedDocument): string {
+/** What a line of an archive holds: an archived document, or a change that `syncTo` wrote. */
+export type ArchiveLine<T extends DocumentBody = DocumentBody> = ArchivedDocument<T> | SinkEntry<T>
+
+/** One text a line; the same one when it comes again. */
+export function archiveKey(line: ArchiveLine): string {
+  if ('key' in line) return line.key
+  const { collectionRid, lsn, document } = line
   // `_rid` stands for partition key and id. It is a hash of them, so that the id goes with it.
   return `${collectionRid} ${lsn} ${document._rid} ${document.id}`
 }

@@ -1,5 +1,5 @@
-import { feedRangeId, type DocumentBody, type FeedRange } from '@tidemark/contracts'
-import type { ArchivedDocument } from './archived-document.ts'
+import { feedRangeId, type FeedRange } from '@tidemark/contracts'
+import type { ArchiveLine } from './archived-document.ts'
 
 /** What the names of an archive's files end in. Other files of the folder are none of its business. */
 export const FILE_SUFFIX = '.jsonl'
@@ -21,30 +21,33 @@ export function fileName(
   return `archive-${keys.join('-')}-${epoch}-${number}${FILE_SUFFIX}`
 }
 
-/** One line for each document, with its line feed: what lacks one was torn by a crash. */
-export function encodeLines(batch: readonly ArchivedDocument[]): string {
+/** One line for each entry, with its line feed: what lacks one was torn by a crash. */
+export function encodeLines(batch: readonly ArchiveLine[]): string {
   return batch.map((archived) => `${JSON.stringify(archived)}\n`).join('')
 }
 
-/** The document of a line; undefined when it is none. */
-export function decodeLine<T extends DocumentBody>(line: string): ArchivedDocument<T> | undefined {
+/** The entry of a line; undefined when it is none. */
+export function decodeLine<Line extends ArchiveLine>(line: string): Line | undefined {
   let value: unknown
   try {
     value = JSON.parse(line)
   } catch {
     return undefined
   }
-  return isArchived<T>(value) ? value : undefined
+  return isLine<Line>(value) ? value : undefined
 }
 
-function isArchived<T extends DocumentBody>(value: unknown): value is ArchivedDocument<T> {
+function isLine<Line extends ArchiveLine>(value: unknown): value is Line {
   if (typeof value !== 'object' || value === null) return false
   const document: unknown = Reflect.get(value, 'document')
+  const isDocument = typeof document === 'object' && document !== null
+  // Of what was deleted there may be no version.
+  const isWithout = document === undefined && Reflect.get(value, 'operation') === 'delete'
   return (
-    typeof Reflect.get(value, 'collectionRid') === 'string' &&
+    (typeof Reflect.get(value, 'collectionRid') === 'string' ||
+      typeof Reflect.get(value, 'key') === 'string') &&
     typeof Reflect.get(value, 'id') === 'string' &&
     typeof Reflect.get(value, 'lsn') === 'number' &&
-    typeof document === 'object' &&
-    document !== null
+    (isDocument || isWithout)
   )
 }

@@ -1,6 +1,7 @@
 import { assertNever, changeKeyText, type Change, type DocumentBody } from '@tidemark/contracts'
 import { isSessionId, type Message } from '@tidemark/messaging'
-import { sha256 } from './platform/sha256.ts'
+import { changeId, changeKind, type FeedOfChanges } from '../workers/change-identity.ts'
+import { sha256 } from '../workers/platform/sha256.ts'
 
 /**
  * What a change becomes: one message, several, or none. What a message gives itself is sent as it is; what it leaves out is
@@ -11,30 +12,20 @@ export type MapChange<T extends DocumentBody> = (
   change: Change<T>,
 ) => Message | readonly Message[] | undefined
 
-/** The feed that changes come from. */
-export interface ForwardedFeed {
-  /** `ChangeFeedSource.identity`: of a collection, store id and `_rid`. */
-  readonly identity: string
-  /** For people. */
-  readonly description: string
-  /** Of the store's history: another one after commits may have been lost. */
-  readonly epoch: number
-}
-
 /**
  * The messages of a change. Their `messageId` follows from (feed, epoch, partition key, id, LSN, kind), so that an entity with
  * duplicate detection knows a change that is forwarded again.
  */
 export function messagesOf<T extends DocumentBody>(
-  feed: ForwardedFeed,
+  feed: FeedOfChanges,
   change: Change<T>,
   map: MapChange<T> = (mapped) => ({ body: bodyOf(mapped) }),
 ): readonly Message[] {
   const mapped = map(change)
   if (mapped === undefined) return []
   const keyText = changeKeyText(change)
-  const messageId = changeId(feed, change, keyText)
-  const kind = kindOf(change)
+  const messageId = changeId(feed, change)
+  const kind = changeKind(change)
   const session = sessionOf(change, keyText)
   return (isList(mapped) ? mapped : [mapped]).map((message, index) => {
     const sessionId = message.sessionId ?? message.partitionKey ?? session
@@ -55,12 +46,6 @@ export function messagesOf<T extends DocumentBody>(
   })
 }
 
-/** `document` and `pendingDelete`; of the log of all versions `create`, `replace`, `delete` and `expire`. */
-function kindOf(change: Change): string {
-  if (change.kind !== 'version') return change.kind
-  return change.timeToLiveExpired ? 'expire' : change.operationType
-}
-
 /** A delete has its previous version, if the collection keeps those. */
 function bodyOf(change: Change): unknown {
   switch (change.kind) {
@@ -73,12 +58,6 @@ function bodyOf(change: Change): unknown {
     default:
       return assertNever(change)
   }
-}
-
-function changeId(feed: ForwardedFeed, change: Change, keyText: string): string {
-  const { id, lsn } = change
-  const tuple = [feed.identity, feed.epoch, keyText, id, lsn, kindOf(change)]
-  return sha256(JSON.stringify(tuple))
 }
 
 /** A key that is one text stands as it is, any other one as its canonical text; what no session's id can be, as a hash. */

@@ -1,14 +1,13 @@
-import {
-  errorCode,
-  decodeContinuation,
-  type Change,
-  type ChangeFeedSource,
-  type DocumentBody,
-  type FeedMode,
-  type IChangeFeedObserver,
-  type ObserverContext,
+import type {
+  Change,
+  ChangeFeedSource,
+  DocumentBody,
+  FeedMode,
+  IChangeFeedObserver,
+  ObserverContext,
 } from '@tidemark/contracts'
 import { MessageSizeExceededError, type Message, type MessageBatch } from '@tidemark/messaging'
+import { feedAsFound, type FeedOfChanges } from '../workers/change-identity.ts'
 import { messagesOf, type MapChange } from './change-message.ts'
 import type { ForwardEvent } from './forward-events.ts'
 import type { ForwardTarget } from './forward-options.ts'
@@ -25,7 +24,7 @@ export interface ForwardingParts<T extends DocumentBody> {
 /** Sends the changes of one leased range, in their order. */
 export class ForwardingObserver<T extends DocumentBody> implements IChangeFeedObserver<T> {
   readonly #parts: ForwardingParts<T>
-  #epoch = 0
+  #from: FeedOfChanges | undefined
 
   constructor(parts: ForwardingParts<T>) {
     this.#parts = parts
@@ -33,16 +32,14 @@ export class ForwardingObserver<T extends DocumentBody> implements IChangeFeedOb
 
   async open({ range, signal }: ObserverContext): Promise<void> {
     const { feed, mode } = this.#parts
-    const { continuation } = await feed.resolveStart({ range, start: 'now', mode, signal })
-    this.#epoch = epochOf(continuation)
+    this.#from = await feedAsFound(feed, { range, mode, signal })
   }
 
   /** Resolves when the messages are durable; the host stores the position only then. */
   async processChanges(context: ObserverContext, changes: readonly Change<T>[]): Promise<void> {
     const { leaseId, signal } = context
-    const { feed, to, filter, map, emit } = this.#parts
-    const { identity, description } = feed
-    const from = { identity, description, epoch: this.#epoch }
+    const { to, filter, map, emit } = this.#parts
+    const from = this.#from!
     const chosen = filter === undefined ? changes : changes.filter(filter)
     const messages = chosen.flatMap((change) => messagesOf(from, change, map))
     const last = changes.at(-1)
@@ -76,14 +73,4 @@ async function batchesOf(
     throw new MessageSizeExceededError({ entityPath, maxBytes: batch.maxSizeInBytes })
   }
   return batches
-}
-
-/** 0 of feeds whose continuations are not those of a store. */
-function epochOf(continuation: string): number {
-  try {
-    return decodeContinuation(continuation).positions[0]?.epoch ?? 0
-  } catch (error) {
-    if (errorCode(error) !== 'ERR_INVALID_CONTINUATION') throw error
-    return 0
-  }
 }

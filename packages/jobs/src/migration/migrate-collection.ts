@@ -1,14 +1,9 @@
-import {
-  HostStoppedError,
-  LimitedLog,
-  systemClock,
-  type DocumentBody,
-  type RequestOptions,
-} from '@tidemark/contracts'
+import { HostStoppedError, type DocumentBody, type RequestOptions } from '@tidemark/contracts'
 import { ChangeFeedProcessorHost, type FeedOptions } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
 import { JobLife, type RunningJob } from '../workers/job-life.ts'
 import { jobLogger, relayHostEvents } from '../workers/relay-host-events.ts'
+import { isLogKept, tellUnseenDeletes } from '../workers/unseen-deletes.ts'
 import type { MigrationEvent } from './migration-events.ts'
 import { openMigrationGroups } from './migration-groups.ts'
 import { MigrationObserver } from './migration-observer.ts'
@@ -147,22 +142,17 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
   }
 
   async #warnOfDeletes(): Promise<void> {
-    const { source, job, clock = systemClock } = this.#options
-    const isLogKept = (await source.readRecord()).definition.allVersions !== null
+    const { source, job } = this.#options
     const name = `${source.databaseId}/${source.id}`
-    this.#emit({ kind: 'deletesUnseen', source: name, isLogKept })
-    const logger = jobLogger(this.#options)
-    if (!logger) return
-    const log = isLogKept ? '' : 'turn on its log of all versions (allVersions) and '
-    const message =
-      `migration ${job}: what is deleted in ${name} stays in the target; ` +
-      `to follow deletes, ${log}pass deletes: 'apply'`
-    const fields = { job, source: name }
-    new LimitedLog(logger, { clock }).write({
-      level: 'warn',
-      event: 'deletesUnseen',
-      message,
-      fields,
+    const unseen = {
+      kind: 'deletesUnseen',
+      source: name,
+      isLogKept: await isLogKept(source),
+    } as const
+    tellUnseenDeletes(`migration ${job}`, unseen, {
+      emit: (event) => this.#emit(event),
+      logger: jobLogger(this.#options),
+      clock: this.#resolved.clock,
     })
   }
 

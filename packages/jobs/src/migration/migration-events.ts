@@ -1,4 +1,5 @@
 import type { RangeEventBase, WorkerEvent } from '../workers/relay-host-events.ts'
+import type { DeletesUnseen } from '../workers/unseen-deletes.ts'
 import type { DocumentKey } from './document-key.ts'
 
 /** Events of one worker of a migration. Branch on `kind`. */
@@ -19,11 +20,7 @@ export type MigrationEvent =
       /** Changes that had been applied before. */
       readonly replays: number
     } & RangeEventBase)
-  /**
-   * Once, at the start, unless you give `deletes`: documents that are deleted in the source during the job stay in
-   * the target. `isLogKept`: whether the source keeps its log of all versions, which `deletes: 'apply'` needs.
-   */
-  | { readonly kind: 'deletesUnseen'; readonly source: string; readonly isLogKept: boolean }
+  | DeletesUnseen
   /** Another document has the target key; this one waits for it and has no copy until then. */
   | { readonly kind: 'collision'; readonly source: DocumentKey; readonly target: DocumentKey }
   /** The progress could not be read. The worker retries at the next interval. */

@@ -7,6 +7,8 @@ import { jsonLinesSink } from '../archive/platform/json-lines-sink.ts'
 import { forwardChanges } from '../forwarding/forward-changes.ts'
 import { migrateCollection } from '../migration/migrate-collection.ts'
 import { watchMigration } from '../migration/watch-migration.ts'
+import { postgresSink } from '../sync/postgres/postgres-sink.ts'
+import { syncTo } from '../sync/sync-to.ts'
 import { verifyMigration } from '../verification/verify-migration.ts'
 
 test('options of jobs that cannot be right are refused by name', async () => {
@@ -43,6 +45,9 @@ test('options of jobs that cannot be right are refused by name', async () => {
     ['map', () => forwardChanges({ feed: source, to, leases, map: 'body' } as never)],
     ['group', () => forwardChanges({ feed: source, to, leases, group: 5 } as never)],
     ['where', () => archiveDocuments({ source, sink } as never)],
+    ['sink', () => syncTo({ feed: source, leases, group: 'g', sink: {} } as never)],
+    ['group', () => syncTo({ feed: source, leases, sink } as never)],
+    ['table', () => postgresSink({ pool: { query: mapDocument } } as never)],
     ['folder', () => jsonLinesSink({ folder: 5 } as never)],
   ]
   for (const [name, make] of refused) {

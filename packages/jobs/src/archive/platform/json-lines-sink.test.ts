@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { FULL_RANGE, lsn, type DocumentBody, type FeedRange } from '@tidemark/contracts'
+import type { SinkContext } from '../../sync/sink.ts'
 import type { ArchivedDocument } from '../archived-document.ts'
-import type { SinkContext } from '../sink.ts'
 import { jsonLinesSink } from './json-lines-sink.ts'
 import { readJsonLines } from './read-json-lines.ts'
 
@@ -37,7 +37,7 @@ function note(n: number, text = `note ${n}`): ArchivedDocument<Note> {
 
 function context(epoch: number, range: FeedRange = FULL_RANGE): SinkContext {
   const fence = { generation: 'g', epoch, lsn: 0 }
-  return { source: 'db/notes', range, fence, signal: new AbortController().signal }
+  return { source: 'db/notes', job: 'archive', range, fence, signal: new AbortController().signal }
 }
 
 async function readAll(): Promise<readonly ArchivedDocument<Note>[]> {
@@ -56,7 +56,7 @@ async function lastFile(): Promise<string> {
 
 describe('jsonLinesSink', () => {
   test('makes its folder, and what it wrote is read back in order, whatever is in it', async () => {
-    const sink = jsonLinesSink<Note>({ folder })
+    const sink = jsonLinesSink({ folder })
     const texts = ['plain', 'line\nfeed', 'sep\u2028\u2029arators', '"quotes" \\', '日本', '\u0000']
     const notes = texts.map((text, n) => note(n + 1, text))
     await sink.write(notes.slice(0, 2), context(1))
@@ -73,11 +73,11 @@ describe('jsonLinesSink', () => {
         Promise.all([folder, await lastFile()].map(async (path) => (await stat(path)).mode & 0o777))
       try {
         process.umask(0)
-        await jsonLinesSink<Note>({ folder }).write([note(1)], context(1))
+        await jsonLinesSink({ folder }).write([note(1)], context(1))
         expect(await modes()).toEqual([0o700, 0o600])
         process.umask(0o077)
         folder = join(folder, '..', 'shared')
-        await jsonLinesSink<Note>({ folder, access: 'group' }).write([note(1)], context(1))
+        await jsonLinesSink({ folder, access: 'group' }).write([note(1)], context(1))
         expect(await modes()).toEqual([0o770, 0o640])
       } finally {
         process.umask(umask)
@@ -86,27 +86,27 @@ describe('jsonLinesSink', () => {
   )
 
   test('what comes twice is read once, from the same file or another worker’s', async () => {
-    const first = jsonLinesSink<Note>({ folder })
+    const first = jsonLinesSink({ folder })
     await first.write([note(1), note(2)], context(1))
     await first.write([note(2), note(3)], context(1))
-    await jsonLinesSink<Note>({ folder }).write([note(1), note(3), note(4)], context(2))
+    await jsonLinesSink({ folder }).write([note(1), note(3), note(4)], context(2))
     expect((await readAll()).map(({ id }) => id)).toEqual(['n1', 'n2', 'n3', 'n4'])
   })
 
   test('two versions of one document are two documents', async () => {
     const again = { ...note(1, 'again'), lsn: lsn(9) }
-    await jsonLinesSink<Note>({ folder }).write([note(1), again], context(1))
+    await jsonLinesSink({ folder }).write([note(1), again], context(1))
     expect((await readAll()).map(({ document }) => document.text)).toEqual(['note 1', 'again'])
   })
 
   test('each range, owner and process has a file of its own', async () => {
     const low = { minInclusive: '', maxExclusive: '80' }
     const high = { minInclusive: '80', maxExclusive: 'FF' }
-    const sink = jsonLinesSink<Note>({ folder })
+    const sink = jsonLinesSink({ folder })
     await Promise.all([
       sink.write([note(1)], context(1, low)),
       sink.write([note(2)], context(1, high)),
-      jsonLinesSink<Note>({ folder }).write([note(3)], context(1, high)),
+      jsonLinesSink({ folder }).write([note(3)], context(1, high)),
     ])
     await sink.write([note(4)], context(2, high))
     await sink.write([note(5)], context(2, high))
@@ -115,7 +115,7 @@ describe('jsonLinesSink', () => {
   })
 
   test('a file that is full is followed by another one', async () => {
-    const sink = jsonLinesSink<Note>({ folder, maxFileBytes: 400 })
+    const sink = jsonLinesSink({ folder, maxFileBytes: 400 })
     for (let n = 1; n <= 10; n += 1) await sink.write([note(n)], context(1))
     expect((await files()).length).toBeGreaterThan(2)
     expect((await readAll()).map(({ id }) => id)).toEqual(
@@ -124,7 +124,7 @@ describe('jsonLinesSink', () => {
   })
 
   test('torn anywhere by a crash, only what was not acknowledged is missing, and writing goes on', async () => {
-    const whole = jsonLinesSink<Note>({ folder })
+    const whole = jsonLinesSink({ folder })
     await whole.write([note(1), note(2)], context(1))
     const path = await lastFile()
     const acknowledged = await readFile(path, 'utf8')
@@ -139,14 +139,14 @@ describe('jsonLinesSink', () => {
     )
     await writeFile(path, acknowledged + unacknowledged.slice(0, 30))
     // Another process, and the one whose file is not as it left it.
-    await jsonLinesSink<Note>({ folder }).write([note(3)], context(2))
+    await jsonLinesSink({ folder }).write([note(3)], context(2))
     await whole.write([note(4)], context(1))
     expect((await readAll()).map(({ id }) => id).toSorted()).toEqual(['n1', 'n2', 'n3', 'n4'])
     expect(await files()).toHaveLength(3)
   })
 
   test('a line that is none, in the middle, is ERR_ARCHIVE_DAMAGED and names file and line', async () => {
-    await jsonLinesSink<Note>({ folder }).write([note(1)], context(1))
+    await jsonLinesSink({ folder }).write([note(1)], context(1))
     await appendFile(await lastFile(), '{"broken\n{"id":"x"}\n')
     await expect(readAll()).rejects.toMatchObject({
       code: 'ERR_ARCHIVE_DAMAGED',
@@ -155,13 +155,13 @@ describe('jsonLinesSink', () => {
   })
 
   test('other files of the folder are left alone', async () => {
-    await jsonLinesSink<Note>({ folder }).write([note(1)], context(1))
+    await jsonLinesSink({ folder }).write([note(1)], context(1))
     await writeFile(join(folder, 'README.txt'), 'mine')
     expect(await readAll()).toHaveLength(1)
   })
 
   test('verify finds what was written as it was given, and nothing else', async () => {
-    const sink = jsonLinesSink<Note>({ folder })
+    const sink = jsonLinesSink({ folder })
     await sink.write([note(1), note(2)], context(1))
     expect(await sink.verify([note(1), note(2), note(3)], context(1))).toEqual([true, true, false])
     expect(await sink.verify([note(1, 'other')], context(1))).toEqual([false])
@@ -172,7 +172,7 @@ describe('jsonLinesSink', () => {
 
   test('a write that is aborted before it begins writes nothing', async () => {
     const signal = AbortSignal.abort(new Error('lost'))
-    const sink = jsonLinesSink<Note>({ folder })
+    const sink = jsonLinesSink({ folder })
     await expect(sink.write([note(1)], { ...context(1), signal })).rejects.toThrow('lost')
     await sink.write([note(2)], context(1))
     expect((await readAll()).map(({ id }) => id)).toEqual(['n2'])
@@ -180,7 +180,7 @@ describe('jsonLinesSink', () => {
 
   test('a folder that cannot be made is an error each time, and no more once it can', async () => {
     await mkdirFile(join(folder, '..', '..'))
-    const sink = jsonLinesSink<Note>({ folder })
+    const sink = jsonLinesSink({ folder })
     await expect(sink.write([note(1)], context(1))).rejects.toMatchObject({ code: 'ENOTDIR' })
     await rm(join(folder, '..', '..'))
     await sink.write([note(1)], context(1))

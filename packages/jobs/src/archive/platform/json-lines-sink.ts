@@ -8,12 +8,11 @@ import {
   checkOptions,
   option,
   requiredOption,
-  type DocumentBody,
   type FeedRange,
 } from '@tidemark/contracts'
-import { archiveKey, type ArchivedDocument } from '../archived-document.ts'
+import type { Sink, SinkContext } from '../../sync/sink.ts'
+import { archiveKey, type ArchiveLine } from '../archived-document.ts'
 import { decodeLine, encodeLines, fileName } from '../json-lines.ts'
-import type { Sink, SinkContext } from '../sink.ts'
 
 export interface JsonLinesSinkOptions {
   /** Made if it is missing. Several workers, and several archives, may write into one folder. */
@@ -34,9 +33,12 @@ const FOLDER_MODE = { owner: 0o700, group: 0o2770 } as const
 /** Batches of a range that `verify` still finds; it is asked right after `write`. */
 const REMEMBERED_WRITES = 4
 
+/** A sink for archives and for `syncTo`. */
+export type JsonLinesSink = Required<Pick<Sink<ArchiveLine>, 'write' | 'verify'>>
+
 /**
- * Appends archived documents to files in a folder, one JSON line each. When `write` resolves they are on
- * the disk: the file is synced, and so is the folder when a file was made.
+ * Appends archived documents, or changes, to files in a folder, one JSON line each: at least once, and each once for
+ * `readJsonLines`. When `write` resolves they are on the disk: the file is synced, and so is the folder when a file was made.
  *
  * Every sink writes files of its own, by range and owner, and never into one that is there already; after
  * a write that failed it begins another file. So what a crash tore is the end of a file and stays there,
@@ -44,9 +46,7 @@ const REMEMBERED_WRITES = 4
  *
  * @throws ERR_INVALID_OPTION
  */
-export function jsonLinesSink<T extends DocumentBody = DocumentBody>(
-  options: JsonLinesSinkOptions,
-): Required<Sink<T>> {
+export function jsonLinesSink(options: JsonLinesSinkOptions): JsonLinesSink {
   checkOptions(options, {
     folder: requiredOption(option.text),
     access: option.text,
@@ -60,7 +60,7 @@ export function jsonLinesSink<T extends DocumentBody = DocumentBody>(
   if (access !== 'owner' && access !== 'group') {
     throw new InvalidOptionError(`access must be 'owner' or 'group', got ${JSON.stringify(access)}`)
   }
-  return new JsonLinesSink<T>(resolve(folder), { access, maxFileBytes })
+  return new LinesInFolder(resolve(folder), { access, maxFileBytes })
 }
 
 /** The file that a range's next lines go to. */
@@ -80,7 +80,7 @@ interface RangeFiles {
   last: Promise<void>
 }
 
-class JsonLinesSink<T extends DocumentBody> implements Required<Sink<T>> {
+class LinesInFolder implements JsonLinesSink {
   readonly #folder: string
   readonly #access: 'owner' | 'group'
   readonly #maxFileBytes: number
@@ -96,18 +96,15 @@ class JsonLinesSink<T extends DocumentBody> implements Required<Sink<T>> {
     this.#maxFileBytes = maxFileBytes
   }
 
-  async write(batch: readonly ArchivedDocument<T>[], context: SinkContext): Promise<void> {
+  async write(batch: readonly ArchiveLine[], context: SinkContext): Promise<void> {
     const files = this.#filesOf(context.range)
     const written = files.last.then(() => this.#append(files, batch, context))
     files.last = written.catch(() => {})
     return written
   }
 
-  async verify(
-    batch: readonly ArchivedDocument<T>[],
-    { range }: SinkContext,
-  ): Promise<readonly boolean[]> {
-    const found = new Map<string, ArchivedDocument>()
+  async verify(batch: readonly ArchiveLine[], { range }: SinkContext): Promise<readonly boolean[]> {
+    const found = new Map<string, ArchiveLine>()
     for (const written of this.#filesOf(range).recent) {
       for (const line of (await readPart(written)).split('\n').slice(0, -1)) {
         const archived = decodeLine(line)
@@ -131,7 +128,7 @@ class JsonLinesSink<T extends DocumentBody> implements Required<Sink<T>> {
 
   async #append(
     files: RangeFiles,
-    batch: readonly ArchivedDocument<T>[],
+    batch: readonly ArchiveLine[],
     { range, fence, signal }: SinkContext,
   ): Promise<void> {
     signal.throwIfAborted()
@@ -191,7 +188,7 @@ class JsonLinesSink<T extends DocumentBody> implements Required<Sink<T>> {
 }
 
 /** As it is once it was a line: what is undefined is not there. */
-function stored(archived: ArchivedDocument): unknown {
+function stored(archived: ArchiveLine): unknown {
   const text = JSON.stringify(archived)
   return JSON.parse(text)
 }

@@ -1,0 +1,50 @@
+import type {
+  Change,
+  ChangeFeedSource,
+  DocumentBody,
+  FeedMode,
+  IChangeFeedObserver,
+  ObserverContext,
+} from '@tidemark/contracts'
+import { feedAsFound, type FeedOfChanges } from '../workers/change-identity.ts'
+import type { PatientWriter } from './patient-writer.ts'
+import { sinkEntry } from './sink-entry.ts'
+import type { SyncEvent } from './sync-events.ts'
+
+export interface SyncObserverParts<T extends DocumentBody> {
+  readonly feed: ChangeFeedSource<T>
+  readonly mode: FeedMode | undefined
+  readonly writer: PatientWriter<T>
+  readonly filter: ((change: Change<T>) => boolean) | undefined
+  readonly emit: (event: SyncEvent) => void
+}
+
+/** Writes the changes of one leased range to the sink, in their order. */
+export class SyncObserver<T extends DocumentBody> implements IChangeFeedObserver<T> {
+  readonly #parts: SyncObserverParts<T>
+  #from: FeedOfChanges | undefined
+
+  constructor(parts: SyncObserverParts<T>) {
+    this.#parts = parts
+  }
+
+  async open({ range, signal }: ObserverContext): Promise<void> {
+    const { feed, mode } = this.#parts
+    this.#from = await feedAsFound(feed, { range, mode, signal })
+  }
+
+  /** Resolves when the entries are durable; the host stores the position only then. */
+  async processChanges(context: ObserverContext, changes: readonly Change<T>[]): Promise<void> {
+    const { writer, filter, emit } = this.#parts
+    const from = this.#from!
+    const chosen = filter === undefined ? changes : changes.filter(filter)
+    const entries = chosen.map((change) => sinkEntry(from, change))
+    const last = entries.at(-1)
+    if (last === undefined) return
+    const { group: job, leaseId, range, fence, signal } = context
+    signal.throwIfAborted()
+    await writer.write(entries, { source: from.description, job, range, fence, signal })
+    const { epoch } = fence
+    emit({ kind: 'written', leaseId, epoch, entries: entries.length, lsn: last.lsn })
+  }
+}

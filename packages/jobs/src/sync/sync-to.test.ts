@@ -1,0 +1,222 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { FencedWriteError, type Clock, type DeadLetter } from '@tidemark/contracts'
+import { SimulatedClock } from '@tidemark/testing'
+import { jsonLinesSink } from '../archive/platform/json-lines-sink.ts'
+import { readJsonLines } from '../archive/platform/read-json-lines.ts'
+import { inTime } from '../in-time.fixture.ts'
+import { PatientWriter } from './patient-writer.ts'
+import type { SinkEntry } from './sink-entry.ts'
+import { SinkRefusedError } from './sink-refused-error.ts'
+import { SinkUnavailableError } from './sink-unavailable-error.ts'
+import { contextOf, entryOf, stage, type Order } from './sync.fixture.ts'
+import { syncTo } from './sync-to.ts'
+
+describe('JB-6 a function as a sink', () => {
+  test('gets every version in order per key, each with a key that is the same when it comes again', async () => {
+    await using on = await stage()
+    for (let n = 0; n < 30; n += 1) {
+      await on.orders.upsert({ id: `o${n % 10}`, customer: `c${n % 3}`, total: n })
+    }
+    await on.orders.delete('o0', 'c0')
+    const runs: SinkEntry<Order>[][] = []
+    for (const group of ['one', 'two']) {
+      const got: SinkEntry<Order>[] = []
+      runs.push(got)
+      await on.sync({ sink: async (batch) => void got.push(...batch), group })
+    }
+    const [first = [], second = []] = runs
+    expect(first.map(({ key }) => key).toSorted()).toEqual(second.map(({ key }) => key).toSorted())
+    expect(new Set(first.map(({ key }) => key)).size).toBe(first.length)
+    for (const { key } of first) expect(key).toMatch(/^[0-9a-f]{64}$/)
+    const lsns = first.filter(({ partitionKey }) => partitionKey === 'c1').map(({ lsn }) => lsn)
+    expect(lsns).toEqual(lsns.toSorted((a, b) => a - b))
+    expect(first.every(({ operation, document }) => operation === 'put' && document)).toBe(true)
+  })
+
+  test('gets deletes in order from the log of all versions', async () => {
+    await using on = await stage()
+    const got: string[] = []
+    const worker = on.worker({
+      sink: async (batch) => void got.push(...batch.map(({ id, kind }) => `${kind} ${id}`)),
+      feedOptions: { mode: 'allVersions' },
+    })
+    await worker.start()
+    await on.orders.upsert({ id: 'a', customer: 'c', total: 1 })
+    await on.orders.upsert({ id: 'a', customer: 'c', total: 2 })
+    await on.orders.delete('a', 'c')
+    await worker.caughtUp()
+    expect(got).toEqual(['create a', 'replace a', 'delete a'])
+  })
+
+  test('does not get deletes from a second group, because it cannot tell which is newer', async () => {
+    await using on = await stage()
+    const both = { sink: async () => {}, deletes: 'apply' } as const
+    expect(() => on.worker(both)).toThrow(/ordersVersions/)
+    const sink = { ordersVersions: true, write: async () => {} }
+    const log = { feedOptions: { mode: 'allVersions' } } as const
+    expect(() => on.worker({ ...both, sink, ...log })).toThrow(/latest versions/)
+  })
+
+  test('is told what it will not see, unless the program says what it wants', async () => {
+    await using on = await stage()
+    await on.sync({ sink: async () => {}, deletes: undefined })
+    await on.sync({ sink: async () => {} })
+    const log = { feedOptions: { mode: 'allVersions' } } as const
+    await on.sync({ sink: async () => {}, deletes: undefined, group: 'log', ...log })
+    const unseen = on.events.filter(({ kind }) => kind === 'deletesUnseen')
+    expect(unseen).toEqual([{ kind: 'deletesUnseen', source: 'shop/orders', isLogKept: true }])
+  })
+
+  test('refuses one change, which becomes a dead letter; a sink that does not answer makes none', async () => {
+    await using on = await stage()
+    for (let n = 0; n < 10; n += 1) {
+      await on.orders.upsert({ id: `o${n}`, customer: 'c', total: n })
+    }
+    const letters: DeadLetter<Order>[] = []
+    const taken: string[] = []
+    let calls = 0
+    await on.sync({
+      sink: async (batch) => {
+        calls += 1
+        if (calls <= 3) throw new SinkUnavailableError('away', { retryAfterMs: 5 })
+        for (const entry of batch) if (entry.id === 'o4') throw new SinkRefusedError(entry, 'four')
+        taken.push(...batch.map(({ id }) => id))
+      },
+      deadLetters: (letter) => void letters.push(letter),
+      hostOptions: { failurePolicy: { mode: 'deadLetter', maxAttempts: 1 }, retryDelayMs: 1 },
+    })
+    expect(letters.map(({ change }) => change.id)).toEqual(['o4'])
+    expect(new Set(taken)).toEqual(new Set([0, 1, 2, 3, 5, 6, 7, 8, 9].map((n) => `o${n}`)))
+    const away = on.events.filter((event) => event.kind === 'failure' && event.what === 'sink')
+    expect(away).toHaveLength(3)
+  })
+
+  test('that refuses a stale fence ends the range of that worker, and no attempt counts', async () => {
+    await using on = await stage()
+    await on.orders.upsert({ id: 'a', customer: 'c', total: 1 })
+    let isRefused = false
+    const letters: DeadLetter<Order>[] = []
+    await on.sync({
+      sink: async (_, { job, fence }) => {
+        if (isRefused) return
+        isRefused = true
+        throw new FencedWriteError(job, fence.epoch, fence.epoch + 1)
+      },
+      deadLetters: (letter) => void letters.push(letter),
+      hostOptions: {
+        failurePolicy: { mode: 'deadLetter', maxAttempts: 1 },
+        leaseRenewIntervalMs: 100,
+        leaseExpirationIntervalMs: 1_000,
+      },
+    })
+    expect(letters).toEqual([])
+  })
+
+  test('rejects the start as its open does, and then nothing runs', async () => {
+    await using on = await stage()
+    const failing = {
+      open: () => Promise.reject(new Error('no such place')),
+      write: () => Promise.resolve(),
+    }
+    await expect(on.worker({ sink: failing }).start()).rejects.toThrow('no such place')
+    expect(await on.leases.listGroups()).toEqual([])
+  })
+
+  test('options that cannot be right are refused by name', () => {
+    for (const name of ['feed', 'sink', 'leases', 'group', 'deletes']) {
+      const options = { [name]: name === 'group' ? 5 : 'no' } as never
+      expect(() => syncTo(options)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_OPTION' }))
+    }
+  })
+})
+
+describe('JB-6 a sink that asks for patience', () => {
+  const entry = entryOf('a', { lsn: 1, total: 1 })
+  const random = { fraction: () => 1, hex: () => '' }
+  const writerOn = (clock: Clock, writes: () => Promise<void>, patienceMs: number) =>
+    new PatientWriter<Order>({
+      sink: { write: writes },
+      patienceMs,
+      longestWaitMs: 300_000,
+      clock,
+      random,
+      onUnavailable: () => {},
+    })
+
+  test('is left alone for as long as it says, also by the next call', async () => {
+    const clock = new SimulatedClock()
+    const atMs: number[] = []
+    const writes = async (): Promise<void> => {
+      atMs.push(clock.monotonicMs())
+      if (atMs.length < 3) throw new SinkUnavailableError('wait', { retryAfterMs: 60_000 })
+    }
+    const patient = writerOn(clock, writes, 300_000)
+    await inTime(clock, patient.write([entry], contextOf()))
+    expect(atMs[1]! - atMs[0]!).toBeGreaterThanOrEqual(60_000)
+    expect(atMs[2]! - atMs[1]!).toBeGreaterThanOrEqual(60_000)
+    atMs.length = 0
+    const impatient = writerOn(clock, writes, 0)
+    await expect(impatient.write([entry], contextOf())).rejects.toMatchObject({ retryable: true })
+    await expect(inTime(clock, impatient.write([entry], contextOf()))).rejects.toMatchObject({
+      code: 'ERR_SINK_UNAVAILABLE',
+    })
+    expect(atMs[1]! - atMs[0]!).toBeGreaterThanOrEqual(60_000)
+  })
+
+  test('that asks for more than a call may take is not called before, and fails meanwhile', async () => {
+    const clock = new SimulatedClock()
+    const atMs: number[] = []
+    const writer = writerOn(
+      clock,
+      async () => {
+        atMs.push(clock.monotonicMs())
+        throw new SinkUnavailableError('tomorrow', { retryAfterMs: 1_000_000 })
+      },
+      300_000,
+    )
+    for (let call = 0; call < 4; call += 1) {
+      await expect(
+        inTime(clock, writer.write([entry], contextOf()), { stepMs: 1_000 }),
+      ).rejects.toMatchObject({ code: 'ERR_SINK_UNAVAILABLE' })
+    }
+    expect(atMs).toHaveLength(1)
+  })
+
+  test('other errors are nothing to be patient with', async () => {
+    const clock = new SimulatedClock()
+    const writer = writerOn(clock, () => Promise.reject(new Error('bug')), 300_000)
+    await expect(writer.write([entry], contextOf())).rejects.toThrow('bug')
+  })
+})
+
+test('JB-6 JSON Lines hold each change once, however often it came', async () => {
+  await using on = await stage()
+  const folder = await mkdtemp(join(tmpdir(), 'tidemark-sync-'))
+  try {
+    for (let n = 0; n < 5; n += 1) await on.orders.upsert({ id: `o${n}`, customer: 'c', total: n })
+    const worker = on.worker({
+      sink: jsonLinesSink({ folder }),
+      feedOptions: { mode: 'allVersions' },
+      group: 'log',
+    })
+    await worker.start()
+    await on.orders.upsert({ id: 'o1', customer: 'c', total: 10 })
+    await on.orders.delete('o1', 'c')
+    await worker.caughtUp()
+    await on.sync({ sink: jsonLinesSink({ folder }), group: 'one' })
+    await on.sync({ sink: jsonLinesSink({ folder }), group: 'two' })
+    const lines: string[] = []
+    for await (const { kind, id, document } of readJsonLines<Order, SinkEntry<Order>>(folder)) {
+      lines.push(`${kind} ${id} ${document?.total}`)
+    }
+    const latest = [0, 2, 3, 4].map((n) => `document o${n} ${n}`)
+    const created = [0, 1, 2, 3, 4].map((n) => `create o${n} ${n}`)
+    const all = [...created, 'delete o1 undefined', ...latest, 'replace o1 10']
+    expect(lines.toSorted()).toEqual(all)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})

@@ -1,0 +1,62 @@
+import {
+  changeKeyText,
+  decodeContinuation,
+  errorCode,
+  type Change,
+  type ChangeFeedSource,
+  type DocumentBody,
+  type FeedMode,
+  type FeedRange,
+} from '@tidemark/contracts'
+import { sha256 } from './platform/sha256.ts'
+
+/** The feed that changes come from. */
+export interface FeedOfChanges {
+  /** `ChangeFeedSource.identity`: of a collection, store id and `_rid`. */
+  readonly identity: string
+  /** For people. */
+  readonly description: string
+  /** Of the store's history: another one after commits may have been lost. */
+  readonly epoch: number
+}
+
+/** What a change says: a version or a pending delete; of the log of all versions, what was done. */
+export type ChangeKind = 'document' | 'pendingDelete' | 'create' | 'replace' | 'delete' | 'expire'
+
+export function changeKind(change: Change): ChangeKind {
+  if (change.kind !== 'version') return change.kind
+  return change.timeToLiveExpired ? 'expire' : change.operationType
+}
+
+/** 64 hexadecimal digits that follow from (feed, epoch, partition key, id, LSN, kind): the same when a change comes again. */
+export function changeId(feed: FeedOfChanges, change: Change): string {
+  const { id, lsn } = change
+  const tuple = [feed.identity, feed.epoch, changeKeyText(change), id, lsn, changeKind(change)]
+  return sha256(JSON.stringify(tuple))
+}
+
+/**
+ * The feed as a reader of this range finds it now. Its epoch never falls for a key, also over splits and merges. It is
+ * 0 of feeds whose continuations are not those of a store.
+ */
+export async function feedAsFound<T extends DocumentBody>(
+  feed: ChangeFeedSource<T>,
+  request: {
+    readonly range: FeedRange
+    readonly mode?: FeedMode | undefined
+    readonly signal: AbortSignal
+  },
+): Promise<FeedOfChanges> {
+  const { continuation } = await feed.resolveStart({ ...request, start: 'now' })
+  const { identity, description } = feed
+  return { identity, description, epoch: epochOf(continuation) }
+}
+
+function epochOf(continuation: string): number {
+  try {
+    return decodeContinuation(continuation).positions[0]?.epoch ?? 0
+  } catch (error) {
+    if (errorCode(error) !== 'ERR_INVALID_CONTINUATION') throw error
+    return 0
+  }
+}
