@@ -26,6 +26,25 @@ test('an empty input, an empty array and an array of nothing have no items', asy
   await expect(split(' [ \n ] ')).resolves.toEqual([])
 })
 
+test('an object as it is printed for people takes several lines', async () => {
+  const documents = [{ id: 'a', k: { n: 1 }, list: [{}, {}] }, { id: 'b' }, { id: 'c' }]
+  const [a, b, c] = documents.map((document) => JSON.stringify(document, undefined, 2))
+  for (const pieceLength of [1, 7, 1_000]) {
+    const items = await split(`${a}\n\n${b}\r\n{"id":"x"}\n${c}`, pieceLength)
+    expect(items.map(parsed)).toEqual([documents[0], documents[1], { id: 'x' }, documents[2]])
+    expect(items.map(({ line }) => line)).toEqual([1, 12, 15, 16])
+  }
+})
+
+test('one that does not end is an item that is no JSON, up to the limit', async () => {
+  const open = '{"id":"x"}\n{\n  "id": "a"\n{"id":"b"}\n'
+  const items = await split(open)
+  expect(items.map(({ line }) => line)).toEqual([1, 2])
+  await expect(split(`{\n${'  "a": 1,\n'.repeat(20)}`, 10, 50)).rejects.toMatchObject({
+    code: 'ERR_INPUT',
+  })
+})
+
 test('a missing element is an item without text, which is no JSON', async () => {
   await expect(split('[1,,2]')).resolves.toEqual([
     { text: '1', line: 1 },

@@ -16,12 +16,13 @@ const MAX_ITEM_CHARS = 16 * 1024 * 1024
 
 /**
  * Cuts JSON Lines, or the elements of one JSON array, out of a stream of text. Keeps only one item and one piece of the
- * stream in memory. The first character that is not a space decides which of the two it is.
+ * stream in memory. The first character that is not a space decides which of the two it is. Among lines, an object can
+ * take several, as it is printed for people: from a line that is only `{` to a line that is only `}`, not indented.
  *
  * @throws ERR_INPUT when an item is too long, or the array does not end or is followed by something
  */
 export async function* splitJson(
-  pieces: AsyncIterable<string>,
+  pieces: AsyncIterable<string> | Iterable<string>,
   { maxItemChars = MAX_ITEM_CHARS }: SplitJsonOptions = {},
 ): AsyncGenerator<JsonItem> {
   let splitter: LineSplitter | ArraySplitter | undefined
@@ -55,34 +56,47 @@ function countLines(text: string): number {
 }
 
 class LineSplitter {
+  /** On which the next item begins. */
   line: number
+  #currentLine: number
   #rest = ''
+  /** Lines of an object that takes several. */
+  #object = ''
 
   constructor(line: number) {
     this.line = line
+    this.#currentLine = line
   }
 
   get pendingChars(): number {
-    return this.#rest.length
+    return this.#object.length + this.#rest.length
   }
 
   *push(piece: string): Generator<JsonItem> {
     const text = this.#rest + piece
     let start = 0
     for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
-      yield* this.#item(text.slice(start, end))
-      this.line += 1
+      yield* this.#take(text.slice(start, end))
       start = end + 1
     }
     this.#rest = text.slice(start)
   }
 
   *end(): Generator<JsonItem> {
-    yield* this.#item(this.#rest)
+    yield* this.#take(this.#rest)
+    if (this.#object !== '') yield { text: this.#object, line: this.line }
   }
 
-  *#item(text: string): Generator<JsonItem> {
-    if (text.trim() !== '') yield { text, line: this.line }
+  *#take(text: string): Generator<JsonItem> {
+    if (this.#object !== '') this.#object += `\n${text}`
+    else if (text.trim() === '{') this.#object = text
+    else if (text.trim() !== '') yield { text, line: this.line }
+    if (this.#object !== '' && text.trimEnd() === '}') {
+      yield { text: this.#object, line: this.line }
+      this.#object = ''
+    }
+    this.#currentLine += 1
+    if (this.#object === '') this.line = this.#currentLine
   }
 }
 
