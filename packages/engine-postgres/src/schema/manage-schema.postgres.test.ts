@@ -123,7 +123,7 @@ test('nobody who was told not to makes a store', async () => {
   await using owner = await openSchemaOwner(await server.createDatabase())
   await expect(openSchema({ ...owner, management: 'none', random })).rejects.toMatchObject({
     code: 'ERR_STORE_FORMAT',
-    message: expect.stringContaining('tidemark store init') as string,
+    message: expect.stringContaining('tidemark init') as string,
   })
   await expect(checkSchema(owner)).rejects.toMatchObject({ code: 'ERR_STORE_FORMAT' })
   await expect(migrateSchema(owner)).rejects.toMatchObject({ code: 'ERR_STORE_FORMAT' })
@@ -282,7 +282,7 @@ test('a role that may not create is told so, and what to do', async () => {
   await using nobody = await openSchemaOwner(role.url)
   await expect(openSchema({ ...nobody, management: 'auto', random })).rejects.toMatchObject({
     code: 'ERR_STORE_UNAVAILABLE',
-    message: expect.stringContaining('tidemark store init') as string,
+    message: expect.stringContaining('tidemark init') as string,
   })
   await initSchema({ ...admin, random })
   await expect(openSchema({ ...nobody, management: 'auto', random })).rejects.toMatchObject({

@@ -124,7 +124,7 @@ export function usable(verdict: SchemaVerdict, { statements }: SchemaOptions): C
 
 function notThere({ statements }: Pick<SchemaOptions, 'statements'>): StoreFormatError {
   return new StoreFormatError(
-    `there is no store in schema ${statements.schema}: run \`tidemark store init\``,
+    `there is no store in schema ${statements.schema}: run \`tidemark init\``,
   )
 }
 
@@ -184,9 +184,9 @@ function explained(
   verb: 'create' | 'migrate',
 ): unknown {
   if (sqlState(error) !== '42501') return error
-  const command = verb === 'create' ? 'init' : 'migrate'
+  const command = verb === 'create' ? 'init' : 'store migrate'
   return new StoreUnavailableError(
-    `this role cannot ${verb} schema ${statements.schema}: run \`tidemark store ${command}\` as ` +
+    `this role cannot ${verb} schema ${statements.schema}: run \`tidemark ${command}\` as ` +
       (verb === 'create' ? 'a role that can create in the database' : 'its owner'),
     { cause: error },
   )

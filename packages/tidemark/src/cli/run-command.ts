@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import { STORE_VARIABLE } from './arguments/store-argument.ts'
 import type { CommandContext } from './command-context.ts'
 import { CHECK_EXIT, EXIT, EXIT_CODE_HELP, type ExitCode } from './exit-codes.ts'
 import { loadCommands } from './load-commands.ts'
@@ -35,6 +36,7 @@ function buildProgram(commands: readonly Command[], context: CommandContext): Co
         'postgres://user@host/database?schema=name; several processes can use it at once.',
     )
     .version(packageVersion())
+    .configureHelp({ subcommandTerm: (command) => command.name() })
   for (const command of commands) program.addCommand(command)
   program.addHelpText('after', EXIT_CODE_HELP)
   for (const command of withSubcommands(program)) {
@@ -79,7 +81,7 @@ function takeFromEnvironment(command: Command): void {
 }
 
 const ENVIRONMENT: ReadonlyMap<string, string> = new Map([
-  ['--store', 'TIDEMARK_STORE'],
+  ['--store', STORE_VARIABLE],
   ['--leases', 'TIDEMARK_LEASES'],
 ])
 

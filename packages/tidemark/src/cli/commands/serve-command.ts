@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import { wholeNumber } from '../arguments/parse-arguments.ts'
+import { storeArgument, storeOfEnvironment, STORE_VARIABLE } from '../arguments/store-argument.ts'
 import { accessRule } from '../../dashboard/access.ts'
 import type { CommandContext } from '../command-context.ts'
 import type { ExitCode } from '../exit-codes.ts'
@@ -118,7 +119,7 @@ export function serveCommand(context: CommandContext, finish: Finish): Command {
     .description(
       'Serves a store, so that clients of Azure Cosmos DB and Azure Service Bus work with it.',
     )
-    .argument('[store]', 'folder or postgres:// URL of the store; created if it is missing')
+    .addArgument(storeArgument('folder or postgres:// URL; created if it is missing'))
     .option('--memory', 'keep everything in memory, without a store')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--key-file <file>', 'file with the keys that allow everything')
@@ -139,7 +140,8 @@ export function serveCommand(context: CommandContext, finish: Finish): Command {
     .option('--json', 'print one JSON line when it is ready, and the access log as JSON')
   return addLogFlags(addUiFlags(addQueueFlags(addGatewayFlags(command))))
     .addHelpText('after', HELP)
-    .action(async (store: string | undefined, options: ServeOptions) => {
+    .action(async (argument: string | undefined, options: ServeOptions) => {
+      const store = argument ?? (options.memory === true ? undefined : storeOfEnvironment())
       const problem = problemOf(store, options, command)
       if (problem !== undefined) command.error(`error: ${problem}\n`)
       finish(await serve(store, options, context))
@@ -161,7 +163,8 @@ function problemOf(
   options: ServeOptions,
   command: Command,
 ): string | undefined {
-  if ((store === undefined) !== (options.memory === true)) return 'give either a store or --memory'
+  if ((store === undefined) !== (options.memory === true))
+    return `give either a store (or ${STORE_VARIABLE}) or --memory`
   if ((options.tlsCert === undefined) !== (options.tlsKey === undefined)) {
     return '--tls-cert and --tls-key go together'
   }

@@ -1,21 +1,26 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 import type { PostgresStoreSchema } from '@tidemark/engine-postgres'
 import type { CopiedStore } from '@tidemark/engine-sqlite'
 import type { Store } from '@tidemark/store'
 import { postgresLocation, refuseOtherUrl } from '../../postgres-location.ts'
+import {
+  givenStore,
+  storeArgument,
+  storeOfEnvironment,
+  STORE_VARIABLE,
+} from '../arguments/store-argument.ts'
 import type { CommandContext } from '../command-context.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Finish } from '../finish.ts'
 import { openExistingStore } from '../open-existing-store.ts'
 import { writeJsonLine, writeText } from '../output/json-lines.ts'
+import {
+  PASSWORD_HELP,
+  schemaLocation,
+  schemaText,
+  type SchemaOptions,
+} from '../postgres-schema.ts'
 
-interface SchemaOptions {
-  readonly schema?: string
-  readonly json?: boolean
-}
-interface InitOptions extends SchemaOptions {
-  readonly grantTo?: string
-}
 interface CheckOptions extends SchemaOptions {
   readonly deep?: boolean
 }
@@ -26,23 +31,6 @@ interface OutcomeOptions {
 
 /** Adding a column may have to wait for all documents, or process them. */
 const MIGRATION_LIMIT_MS = 24 * 3_600_000
-
-const PASSWORD_HELP = `
-You can leave the password out of the URL: PGPASSWORD and ~/.pgpass are used.
-Instead of --schema, the URL can end in ?schema=name, as for --store of the
-other commands.`
-
-const INIT_HELP = `
-Creates a schema in the database. A schema that exists must be empty. The role
-needs CREATE on the database, or must own an empty schema; it owns the tables
-afterwards. An existing store stays as it is. --grant-to allows another role to
-use the store, but not to change its tables: programs should connect as that
-role.
-${PASSWORD_HELP}
-
-Examples:
-  tidemark store init postgres://owner@db.example.org/shop --grant-to worker
-  tidemark store init postgres://localhost/shop --schema tidemark_test`
 
 const MIGRATE_HELP = `
 Everything happens in one transaction, or not at all. First end the programs of
@@ -88,14 +76,13 @@ folder that was copied as a whole is detected without this command.
 Examples:
   tidemark store mark-restored ./data`
 
-/** `tidemark store`: creates, migrates, checks, backs up and restores stores. */
+/** `tidemark store`: migrates, checks, backs up and restores stores. */
 export function storeCommand(context: CommandContext, finish: Finish): Command {
   return new Command('store')
-    .summary('create, migrate, check, back up and restore a store')
+    .summary('migrate, check, back up and restore a store')
     .description(
-      'Creates and migrates a store on PostgreSQL, backs up and restores one in a folder, checks both.',
+      'Migrates a store on PostgreSQL, backs up and restores one in a folder, checks both.',
     )
-    .addCommand(initCommand(context))
     .addCommand(migrateCommand(context))
     .addCommand(checkCommand(context, finish))
     .addCommand(backupCommand(context))
@@ -107,12 +94,22 @@ function backupCommand(context: CommandContext): Command {
   return new Command('backup')
     .summary('copy a store in a folder while programs use it')
     .description('Copies a store in a folder, while programs use it.')
-    .argument('<store>', 'the folder of the store', folderOfStore)
-    .argument('<dir>', 'a missing or empty folder for the backup', folderOfStore)
+    .usage('[options] [store] <dir>')
+    .argument('<store>', `the folder of the store (env: ${STORE_VARIABLE})`)
+    .argument('[dir]', 'a missing or empty folder for the backup')
     .option('--json', 'print the result as one JSON line')
     .addHelpText('after', BACKUP_HELP)
-    .action((from: string, to: string, options: OutcomeOptions) =>
-      copyStore({ from, to, verb: 'backed up' }, options, context),
+    .action(
+      (first: string, second: string | undefined, options: OutcomeOptions, action: Command) => {
+        const store = second === undefined ? storeOfEnvironment() : first
+        if (store === undefined) {
+          action.error(
+            `error: missing required argument 'dir'; give both, or set ${STORE_VARIABLE} to the store\n`,
+          )
+        }
+        const [from, to] = [folderOf(store, action), folderOf(second ?? first, action)]
+        return copyStore({ from, to, verb: 'backed up' }, options, context)
+      },
     )
 }
 
@@ -120,12 +117,15 @@ function restoreCommand(context: CommandContext): Command {
   return new Command('restore')
     .summary('create a store in a folder from a backup')
     .description('Creates a store in a folder from a backup.')
-    .argument('<dir>', 'the backup', folderOfStore)
-    .argument('<store>', 'a missing or empty folder for the store', folderOfStore)
+    .argument('<dir>', 'the backup')
+    .addArgument(storeArgument('a missing or empty folder for the store'))
     .option('--json', 'print the result as one JSON line')
     .addHelpText('after', RESTORE_HELP)
-    .action((from: string, to: string, options: OutcomeOptions) =>
-      copyStore({ from, to, verb: 'restored' }, options, context),
+    .action(
+      (dir: string, argument: string | undefined, options: OutcomeOptions, action: Command) => {
+        const [from, to] = [folderOf(dir, action), folderOf(givenStore(argument, action), action)]
+        return copyStore({ from, to, verb: 'restored' }, options, context)
+      },
     )
 }
 
@@ -133,10 +133,11 @@ function markRestoredCommand(context: CommandContext): Command {
   return new Command('mark-restored')
     .summary('mark a store as restored by other means')
     .description('Marks a store in a folder as restored by other means.')
-    .argument('<store>', 'the folder of the store', folderOfStore)
+    .addArgument(storeArgument('the folder of the store'))
     .option('--json', 'print the result as one JSON line')
     .addHelpText('after', MARK_HELP)
-    .action(async (folder: string, { json }: OutcomeOptions) => {
+    .action(async (argument: string | undefined, { json }: OutcomeOptions, action: Command) => {
+      const folder = folderOf(givenStore(argument, action), action)
       const { markSqliteStoreRestored } = await import('@tidemark/engine-sqlite')
       const marked = await markSqliteStoreRestored(folder)
       if (json === true) await writeJsonLine(context.output, { ...marked })
@@ -160,40 +161,24 @@ function copyText({ storeId, databases }: CopiedStore): string {
   return `store ${storeId}: ${names}`
 }
 
-function initCommand(context: CommandContext): Command {
-  return new Command('init')
-    .summary('create a store if it does not exist')
-    .description('Creates a store if it does not exist.')
-    .argument('<url>', 'postgres://user@host/database', postgresUrl)
-    .option('--schema <name>', 'schema of the store (default: tidemark)')
-    .option('--grant-to <role>', 'role that can use the store from now on')
-    .option('--json', 'print the result as one JSON line')
-    .addHelpText('after', INIT_HELP)
-    .action(async (url: string, { grantTo, ...options }: InitOptions) => {
-      const { initPostgresStore } = await import('@tidemark/engine-postgres')
-      const made = await initPostgresStore(location(url, options), { grantTo })
-      if (options.json === true) {
-        await writeJsonLine(context.output, { ...made, grantedTo: grantTo })
-        return
-      }
-      const verb = made.created ? 'made' : 'there is already'
-      await writeText(context.output, `${verb} ${storeText(made)}\n`)
-      if (grantTo !== undefined) await writeText(context.output, `role ${grantTo} can use it\n`)
-    })
-}
-
 function migrateCommand(context: CommandContext): Command {
   return new Command('migrate')
     .summary("update a store to this version's tables and functions")
     .description("Updates a store to this version's tables and functions.")
-    .argument('<url>', 'postgres://user@host/database', postgresUrl)
+    .addArgument(storeArgument('postgres://user@host/database'))
     .option('--schema <name>', 'schema of the store (default: tidemark)')
     .option('--json', 'print the result as one JSON line')
     .addHelpText('after', MIGRATE_HELP)
-    .action(async (url: string, options: SchemaOptions) => {
+    .action(async (argument: string | undefined, options: SchemaOptions, action: Command) => {
+      const url = givenStore(argument, action)
+      if (postgresLocation(url) === undefined) {
+        action.error(
+          'error: it must look like postgres://user@host/database; a folder needs none\n',
+        )
+      }
       const { migratePostgresStore } = await import('@tidemark/engine-postgres')
       const migrated = await migratePostgresStore({
-        ...location(url, options),
+        ...schemaLocation(url, options),
         statementTimeoutMs: MIGRATION_LIMIT_MS,
       })
       if (options.json === true) await writeJsonLine(context.output, migrated)
@@ -205,13 +190,13 @@ function checkCommand(context: CommandContext, finish: Finish): Command {
   return new Command('check')
     .summary('check that a store is complete')
     .description('Checks that a store, in PostgreSQL or in a folder, is complete.')
-    .argument('<store>', 'postgres://user@host/database or a folder')
+    .addArgument(storeArgument('postgres://user@host/database or a folder'))
     .option('--schema <name>', 'schema of the store (default: tidemark)')
     .option('--deep', 'read everything and look for contradictions')
     .option('--json', 'print the result as one JSON line')
     .addHelpText('after', CHECK_HELP)
-    .action(async (where: string, options: CheckOptions) => {
-      finish(await check(where, options, context))
+    .action(async (argument: string | undefined, options: CheckOptions, action: Command) => {
+      finish(await check(givenStore(argument, action), options, context))
     })
 }
 
@@ -227,7 +212,7 @@ async function check(
   if (options.json === true) {
     await writeJsonLine(context.output, { ...schema, problems })
   } else {
-    if (schema !== undefined) await writeText(context.output, `${storeText(schema)}\n`)
+    if (schema !== undefined) await writeText(context.output, `${schemaText(schema)}\n`)
     else if (problems === undefined) {
       await writeText(
         context.output,
@@ -253,7 +238,7 @@ async function warnOfAccess(folder: string, context: CommandContext): Promise<vo
 
 async function checkedSchema(where: string, options: CheckOptions): Promise<PostgresStoreSchema> {
   const { checkPostgresStore } = await import('@tidemark/engine-postgres')
-  return checkPostgresStore(location(where, options))
+  return checkPostgresStore(schemaLocation(where, options))
 }
 
 /** Undefined without --deep; a folder is then only opened. */
@@ -275,20 +260,6 @@ function openToCheck(where: string, options: CheckOptions): Promise<Store> {
   return openExistingStore(url.href, { maintenance: 'manual' })
 }
 
-/** `--schema` takes precedence over the URL. */
-function location(
-  where: string,
-  options: SchemaOptions,
-): { readonly url: string; readonly schema: string | undefined } {
-  const { url, schema } = postgresLocation(where) ?? { url: where }
-  return { url, schema: options.schema ?? schema }
-}
-
-function storeText({ schema, version, storeId, serverVersion }: PostgresStoreSchema): string {
-  const server = `${Math.floor(serverVersion / 10_000)}.${serverVersion % 10_000}`
-  return `a store in schema ${schema}, version ${version}, id ${storeId}, on PostgreSQL ${server}`
-}
-
 function migrationText(
   migrated: PostgresStoreSchema & { readonly from: number; readonly changed: boolean },
 ): string {
@@ -298,21 +269,13 @@ function migrationText(
   return `migrated schema ${schema} from version ${from} to ${version}`
 }
 
-/** Checks a folder for commander. */
-function folderOfStore(text: string): string {
+/** For what works on files only. */
+function folderOf(text: string, action: Command): string {
   if (postgresLocation(text) === undefined) {
     refuseOtherUrl(text)
     return text
   }
-  throw new InvalidArgumentError(
-    'It must be a folder. Back up a store on PostgreSQL with pg_dump: see docs/guide/backup.md.',
-  )
-}
-
-/** Checks a URL for commander. */
-function postgresUrl(text: string): string {
-  if (/^postgres(?:ql)?:\/\//i.test(text)) return text
-  throw new InvalidArgumentError(
-    'It must look like postgres://user@host/database; a store in a folder is created on first use.',
+  return action.error(
+    'error: it must be a folder; back up a store on PostgreSQL with pg_dump: see docs/guide/backup.md\n',
   )
 }

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { serveRequests } from '@tidemark/gateway'
 import { portNumber } from '../arguments/parse-arguments.ts'
+import { givenStore, storeArgument } from '../arguments/store-argument.ts'
 import type { CommandContext } from '../command-context.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Finish } from '../finish.ts'
@@ -53,7 +54,7 @@ export function uiCommand(context: CommandContext, finish: Finish): Command {
   const command = new Command('ui')
     .summary('show a store, its groups and queues in a browser')
     .description('Serves a page that shows a store, its processor groups and its queues.')
-    .argument('<store>', 'folder or postgres:// URL of the store')
+    .addArgument(storeArgument())
     .option('--port <n>', '0 = any free one', portNumber(), PORT)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--read-only', 'refuse everything that changes something')
@@ -63,11 +64,11 @@ export function uiCommand(context: CommandContext, finish: Finish): Command {
     .option('--json', 'print one JSON line when it answers')
   return addLogFlags(addPageFlags(command))
     .addHelpText('after', HELP)
-    .action(async (store: string, options: UiOptions) => {
+    .action(async (store: string | undefined, options: UiOptions) => {
       if ((options.tlsCert === undefined) !== (options.tlsKey === undefined)) {
         command.error('error: --tls-cert and --tls-key go together\n')
       }
-      finish(await ui(store, options, context))
+      finish(await ui(givenStore(store, command), options, context))
     })
 }
 
