@@ -8,6 +8,18 @@ type LoadCommand = (context: CommandContext, finish: Finish) => Promise<Command>
  * Every command, in the order of the help. Each is loaded only when it is needed, so it does not slow down the others.
  */
 const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map<string, LoadCommand>([
+  ['init', async (context) => (await import('./commands/init-command.ts')).initCommand(context)],
+  ['ls', async (...args) => (await import('./commands/ls-command.ts')).listCommand(...args)],
+  [
+    'create',
+    async (context) => (await import('./commands/create-command.ts')).createCommand(context),
+  ],
+  ['get', async (context) => (await import('./commands/get-command.ts')).getCommand(context)],
+  ['put', async (...args) => (await import('./commands/put-command.ts')).putCommand(...args)],
+  ['set', async (context) => (await import('./commands/set-command.ts')).setCommand(context)],
+  ['rm', async (context) => (await import('./commands/rm-command.ts')).removeCommand(context)],
+  ['drop', async (...args) => (await import('./commands/drop-command.ts')).dropCommand(...args)],
+  ['count', async (context) => (await import('./commands/count-command.ts')).countCommand(context)],
   ['serve', async (...args) => (await import('./commands/serve-command.ts')).serveCommand(...args)],
   ['dev', async (...args) => (await import('./commands/dev-command.ts')).devCommand(...args)],
   ['ui', async (...args) => (await import('./commands/ui-command.ts')).uiCommand(...args)],

@@ -15,6 +15,21 @@ export function collectionName(text: string): CollectionName {
   return { database, collection }
 }
 
+/** What `tidemark ls` and `drop` name: a database, or a collection of it. */
+export interface PlaceName {
+  readonly database: string
+  readonly collection: string | undefined
+}
+
+/** Parses `database` or `database/collection` for commander. */
+export function placeName(text: string): PlaceName {
+  const [database, collection, ...rest] = text.split('/')
+  if (!database || collection === '' || rest.length > 0) {
+    throw new InvalidArgumentError('It must look like database or database/collection.')
+  }
+  return { database, collection }
+}
+
 /** Parses a whole number of at least `minimum`, and at most `maximum`, for commander. */
 export function wholeNumber(
   minimum: number,
@@ -30,12 +45,12 @@ export function wholeNumber(
   }
 }
 
-/** Collects partition key paths: comma-separated, each with a leading slash. */
-export function partitionKeyPaths(text: string): readonly string[] {
+/** Parses paths of a partition key or unique key: comma-separated, each with a leading slash. */
+export function propertyPaths(text: string): readonly string[] {
   const paths = text.split(',').map((path) => path.trim())
   if (paths.some((path) => !/^\/[^/]/.test(path))) {
     throw new InvalidArgumentError(
-      'It must look like /property or /outer/inner; up to three, with commas.',
+      'It must look like /property or /outer/inner; several with commas.',
     )
   }
   return paths

@@ -9,7 +9,15 @@ export interface EndedCommand {
 }
 
 /** Runs a command in this process. */
-export async function tidemark(...args: readonly string[]): Promise<EndedCommand> {
+export function tidemark(...args: readonly string[]): Promise<EndedCommand> {
+  return tidemarkReading(Readable.from([]), ...args)
+}
+
+/** The same with a standard input. If that is a terminal, so is the error output. */
+export async function tidemarkReading(
+  input: Readable & { readonly isTTY?: boolean },
+  ...args: readonly string[]
+): Promise<EndedCommand> {
   const texts = { output: '', errors: '' }
   const output = new PassThrough()
   const errors = new PassThrough()
@@ -19,8 +27,8 @@ export async function tidemark(...args: readonly string[]): Promise<EndedCommand
   errors.on('data', (piece) => {
     texts.errors += String(piece)
   })
-  const input = Readable.from([])
-  const code = await runCommand(args, { input, output, errors, interactive: false })
+  const interactive = input.isTTY === true
+  const code = await runCommand(args, { input, output, errors, interactive })
   return { code, ...texts }
 }
 

@@ -1,10 +1,9 @@
-import { createReadStream } from 'node:fs'
 import { Command, Option } from 'commander'
-import { InvalidOptionError, type DocumentBody } from '@tidemark/contracts'
-import type { Collection, Database, Store } from '@tidemark/store'
+import { InvalidOptionError } from '@tidemark/contracts'
+import type { Collection, Store } from '@tidemark/store'
 import {
   collectionName,
-  partitionKeyPaths,
+  propertyPaths,
   wholeNumber,
   type CollectionName,
 } from '../arguments/parse-arguments.ts'
@@ -12,17 +11,11 @@ import type { CommandContext } from '../command-context.ts'
 import { existingCollection } from '../existing-collection.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Finish } from '../finish.ts'
-import { InputError } from '../input-error.ts'
-import {
-  importDocuments,
-  type ImportCounts,
-  type ImportTarget,
-} from '../import/import-documents.ts'
-import { parseItem, type ParsedItem } from '../import/parse-items.ts'
-import { splitJson } from '../import/split-json.ts'
+import { readItems } from '../import/document-input.ts'
+import { importItems, importTarget, type ImportMode } from '../import/import-items.ts'
 import { Interruption } from '../interruption.ts'
 import { writeJsonLine } from '../output/json-lines.ts'
-import { ProgressLine, grouped } from '../output/progress-line.ts'
+import { grouped } from '../output/progress-line.ts'
 import { openExistingStore } from '../open-existing-store.ts'
 import { openStore } from '../../open-store.ts'
 
@@ -31,7 +24,7 @@ interface ImportOptions {
   readonly collection: CollectionName
   readonly partitionKey?: readonly string[]
   readonly partitionCount?: number
-  readonly mode: 'upsert' | 'create'
+  readonly mode: ImportMode
   readonly json?: boolean
 }
 
@@ -58,7 +51,7 @@ export function importCommand(context: CommandContext, finish: Finish): Command 
     .option(
       '--partition-key <paths>',
       'creates the collection if it is missing: /property, or up to three with commas',
-      partitionKeyPaths,
+      propertyPaths,
     )
     .option('--partition-count <n>', 'pkranges of a new collection', wholeNumber(1))
     .addOption(
@@ -94,7 +87,11 @@ async function runImport(
   const collection = await importedCollection(store, options)
   const database = store.database(options.collection.database)
   const target = importTarget(database, collection, options.mode)
-  const counts = await importFile(file, target, { options, context, signal: interruption.signal })
+  const counts = await importItems(readItems(file, context, interruption.signal), target, {
+    form: options.json === true ? 'json' : 'text',
+    context,
+    signal: interruption.signal,
+  })
   if (options.json === true) await writeJsonLine(context.output, { event: 'imported', ...counts })
   else context.output.write(`imported ${grouped(counts.imported)} documents, ${counts.bad} bad\n`)
   return interruption.exitCode ?? (counts.bad === 0 ? EXIT.ok : EXIT.failure)
@@ -113,84 +110,4 @@ async function importedCollection(
   return store
     .database(name.database)
     .createCollectionIfNotExists({ id: name.collection, partitionKey, partitionCount })
-}
-
-function importTarget(
-  database: Database,
-  collection: Collection,
-  mode: 'upsert' | 'create',
-): ImportTarget {
-  const ifNoneMatch = mode === 'create' ? '*' : undefined
-  return {
-    async writeTogether(documents) {
-      await database.commitAtomically(
-        documents.map((document) => ({
-          collection,
-          operation: { kind: 'put', document, ifNoneMatch },
-        })),
-      )
-    },
-    async writeOne(document: DocumentBody) {
-      await (mode === 'create' ? collection.create(document) : collection.upsert(document))
-    },
-  }
-}
-
-async function importFile(
-  file: string,
-  target: ImportTarget,
-  run: { options: ImportOptions; context: CommandContext; signal: AbortSignal },
-): Promise<ImportCounts> {
-  const { options, context, signal } = run
-  using progress = new ProgressLine(context)
-  const input = file === '-' ? context.input : createReadStream(file)
-  const stopReading = (): unknown => input.destroy()
-  signal.addEventListener('abort', stopReading, { once: true })
-  let counts: ImportCounts = { imported: 0, bad: 0 }
-  try {
-    return await importDocuments(parsedItems(input, signal), target, {
-      onProgress: (now) => {
-        counts = now
-        progress.draw(`${grouped(now.imported)} documents imported, ${now.bad} bad`)
-      },
-      onBad: ({ line, reason }) => {
-        if (options.json === true) {
-          context.errors.write(`${JSON.stringify({ event: 'bad', line, reason })}\n`)
-        } else {
-          progress.say(`line ${line}: ${reason}`)
-        }
-      },
-    })
-  } catch (error) {
-    // Interrupted: what was imported stays, and is counted.
-    if (!signal.aborted) throw error
-    return counts
-  } finally {
-    signal.removeEventListener('abort', stopReading)
-    input.destroy()
-  }
-}
-
-async function* parsedItems(
-  input: NodeJS.ReadableStream,
-  signal: AbortSignal,
-): AsyncGenerator<ParsedItem> {
-  for await (const item of splitJson(decoded(input, signal))) yield parseItem(item)
-}
-
-async function* decoded(
-  input: AsyncIterable<string | Buffer>,
-  signal: AbortSignal,
-): AsyncGenerator<string> {
-  const decoder = new TextDecoder()
-  try {
-    for await (const piece of input) {
-      signal.throwIfAborted()
-      yield typeof piece === 'string' ? piece : decoder.decode(piece, { stream: true })
-    }
-  } catch (cause) {
-    signal.throwIfAborted()
-    throw new InputError(cause instanceof Error ? cause.message : String(cause), { cause })
-  }
-  yield decoder.decode()
 }

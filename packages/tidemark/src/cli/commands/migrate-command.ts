@@ -11,7 +11,7 @@ import {
 import type { Collection, Store } from '@tidemark/store'
 import {
   collectionName,
-  partitionKeyPaths,
+  propertyPaths,
   wholeNumber,
   type CollectionName,
 } from '../arguments/parse-arguments.ts'
@@ -79,7 +79,7 @@ export function migrateCommand(context: CommandContext, finish: Finish): Command
     .option(
       '--target-partition-key <paths>',
       'creates the target if it is missing: /property, or up to three with commas',
-      partitionKeyPaths,
+      propertyPaths,
     )
     .option('--target-partition-count <n>', 'pkranges of a new target', wholeNumber(1))
     .addOption(

@@ -30,14 +30,14 @@ test('init makes a store once, check finds it, migrate has nothing to do', async
   const url = await server.createDatabase()
   const before = await tidemark('store', 'check', url)
   expect(before).toMatchObject({ code: 1, output: '' })
-  expect(before.errors).toMatch(/^tidemark: ERR_STORE_FORMAT: .*tidemark store init/)
-  const made = await tidemark('store', 'init', url)
+  expect(before.errors).toMatch(/^tidemark: ERR_STORE_FORMAT: .*tidemark init/)
+  const made = await tidemark('init', url)
   expect(made).toMatchObject({ code: 0, errors: '' })
   expect(made.output).toMatch(
-    /^made a store in schema tidemark, version 3, id [0-9a-f]{32}, on PostgreSQL \d+\.\d+\n$/,
+    /^made a store in schema tidemark, version 3, id [0-9a-f]{32}, on PostgreSQL \d+\.\d+\nnext: .*\n$/,
   )
-  const store = made.output.slice('made '.length)
-  expect(await tidemark('store', 'init', url)).toMatchObject({
+  const store = made.output.slice('made '.length, made.output.indexOf('next: '))
+  expect(await tidemark('init', url)).toMatchObject({
     code: 0,
     output: `there is already ${store}`,
   })
@@ -50,7 +50,7 @@ test('init makes a store once, check finds it, migrate has nothing to do', async
 
 test('a schema is named by --schema or in the URL, and the outcome is told as JSON', async () => {
   const url = await server.createDatabase()
-  const made = await tidemark('store', 'init', url, '--schema', 'mine', '--json')
+  const made = await tidemark('init', url, '--schema', 'mine', '--json')
   expect(jsonLines(made.output)).toMatchObject([{ schema: 'mine', version: 3, created: true }])
   const checked = await tidemark('store', 'check', `${url}?schema=mine`, '--deep', '--json')
   expect(jsonLines(checked.output)).toMatchObject([{ schema: 'mine', problems: [] }])
@@ -60,14 +60,14 @@ test('a schema is named by --schema or in the URL, and the outcome is told as JS
 
 test('a lost table is named, a schema of somebody else is refused', async () => {
   const url = await server.createDatabase()
-  await tidemark('store', 'init', url)
+  await tidemark('init', url)
   await execute(url, 'DROP TABLE tidemark.fence')
   expect(await tidemark('store', 'check', url)).toMatchObject({
     code: 1,
     errors: 'tidemark: ERR_STORE_DAMAGED: schema tidemark has lost table fence\n',
   })
   await execute(url, 'CREATE TABLE public.invoice(id integer)')
-  const { code, errors } = await tidemark('store', 'init', url, '--schema', 'public')
+  const { code, errors } = await tidemark('init', url, '--schema', 'public')
   expect(code).toBe(1)
   expect(errors).toMatch(/^tidemark: ERR_STORE_IN_USE: schema public .*table invoice/)
 })
@@ -110,8 +110,8 @@ test('a role that init grants to works with the store by all commands, and canno
   const role = `worker_${new URL(url).pathname.slice(-12)}`
   await execute(url, `CREATE ROLE ${role} LOGIN PASSWORD 'secret'`)
   try {
-    const made = await tidemark('store', 'init', url, '--grant-to', role)
-    expect(made.output).toMatch(new RegExp(`\\nrole ${role} can use it\\n$`))
+    const made = await tidemark('init', url, '--grant-to', role)
+    expect(made.output).toMatch(new RegExp(`\\nrole ${role} can use it\\n`))
     const as = new URL(url)
     as.username = role
     as.password = 'secret'
@@ -135,6 +135,17 @@ test('a role that init grants to works with the store by all commands, and canno
       ['ttl', 'shop/orders', ...where],
       ['tail', 'shop/orders', '--from', 'beginning', '--no-follow', ...where],
       ['store', 'check', as.href, '--deep'],
+      ['create', 'shop/carts', '--partition-key', '/user', '--unique', '/no', ...where],
+      ['put', 'shop/carts', '{"id":"c1","user":7}', ...where],
+      ['put', 'shop/carts', '[{"id":"c2","user":7,"no":1},{"id":"c3","user":8}]', ...where],
+      ['set', 'shop/carts', 'c1', '/no+=2', ...where],
+      ['get', 'shop/carts', 'c1', ...where],
+      ['rm', 'shop/carts', 'c2', ...where],
+      ['count', 'shop/carts', '--partition-key', '7', ...where],
+      ['ls', ...where],
+      ['ls', 'shop', ...where],
+      ['ls', 'shop/carts', '--limit', '1', ...where],
+      ['drop', 'shop/carts', '--yes', ...where],
     ]) {
       expect(await tidemark(...args)).toMatchObject({ code: 0 })
     }
@@ -151,11 +162,11 @@ test('a role that init grants to works with the store by all commands, and canno
 
 test('wrong arguments end with 2, and nothing is made', async () => {
   const url = await server.createDatabase()
-  const wrong = await tidemark('store', 'init', './data')
+  const wrong = await tidemark('store', 'migrate', './data')
   expect(wrong.code).toBe(2)
   expect(wrong.errors).toContain('ERR_USAGE')
   expect(await tidemark('store', 'migrate')).toMatchObject({ code: 2 })
-  const nobody = await tidemark('store', 'init', url, '--grant-to', 'nobody-of-this-name')
+  const nobody = await tidemark('init', url, '--grant-to', 'nobody-of-this-name')
   expect(nobody).toMatchObject({ code: 1 })
   expect(nobody.errors).toContain('ERR_INVALID_OPTION')
 })

@@ -1,20 +1,18 @@
 import {
-  extractPartitionKey,
   keyComponents,
   lsn as checkedLsn,
   parseFeedRangeId,
   parsePartitionKeyText,
-  partitionKeyPathSegments,
   partitionKeyText,
   type Change,
   type DocumentBody,
   type FeedRange,
   type PartitionKey,
-  type PartitionKeyDefinition,
   type StartPosition,
   type Stored,
 } from '@tidemark/contracts'
 import type { Collection } from '@tidemark/store'
+import { keyReader } from '../../inspection/document-key.ts'
 import { startOf } from '../../platform/start-of.ts'
 import { shown, type Query } from '../requests/query.ts'
 import { badRequest, notFound } from '../requests/refusal.ts'
@@ -48,8 +46,9 @@ export async function readDocuments(
     })
   }
   const { definition } = await collection.readRecord()
+  const key = keyReader(definition.partitionKey)
   const rowOf = (document: Stored<DocumentBody>): DocumentRow =>
-    documentRow(document, { place, texts, key: definition.partitionKey })
+    documentRow(document, { place, texts, key })
   const partitionKey = keyText === undefined ? undefined : keyOf(keyText)
   if (id !== undefined) {
     if (partitionKey === undefined) throw badRequest('id needs key')
@@ -161,13 +160,11 @@ function documentRow(
   }: {
     readonly place: CollectionQuery
     readonly texts: MaskedTexts
-    readonly key: PartitionKeyDefinition
+    readonly key: ReturnType<typeof keyReader>
   },
 ): DocumentRow {
   const { id, _lsn: lsn, _ts: ts } = document
-  const keyText = partitionKeyText(
-    extractPartitionKey(document, key.paths.map(partitionKeyPathSegments)),
-  )
+  const keyText = partitionKeyText(key(document))
   return {
     id: `${keyText}/${id}`,
     kind: 'document',

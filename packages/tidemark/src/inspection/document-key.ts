@@ -1,0 +1,17 @@
+import {
+  extractPartitionKey,
+  partitionKeyPathSegments,
+  type DocumentBody,
+  type PartitionKeyComponent,
+  type PartitionKeyDefinition,
+} from '@tidemark/contracts'
+
+/** Reads the partition key value of a document, one entry a path. */
+export function keyReader({
+  paths,
+}: Pick<PartitionKeyDefinition, 'paths'>): (
+  document: DocumentBody,
+) => readonly PartitionKeyComponent[] {
+  const segments = paths.map(partitionKeyPathSegments)
+  return (document) => extractPartitionKey(document, segments)
+}
