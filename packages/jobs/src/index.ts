@@ -69,3 +69,15 @@ export {
   type PostgresQueries,
   type PostgresSinkOptions,
 } from './sync/postgres/postgres-sink.ts'
+export { materializeView, type MaterializedView } from './views/materialize-view.ts'
+export { openView, type View, type ViewEntry, type ViewValues } from './views/open-view.ts'
+export { average, count, latest, max, min, sum, top } from './views/folds/folds.ts'
+export type { ExactSum } from './views/folds/exact-sum.ts'
+export type { AnyFold, Fold, FoldValue, Folds, RankedFold, Score } from './views/folds/fold.ts'
+export type { ViewCounts } from './views/state-documents.ts'
+export type { ViewEvent } from './views/view-events.ts'
+export type { ViewFunctions, ViewOptions, ViewTarget } from './views/view-options.ts'
+export type { ViewKey } from './views/view-key.ts'
+export { ViewMismatchError } from './views/view-mismatch-error.ts'
+export type { ViewProgress } from './views/view-progress.ts'
+export { ViewValueError } from './views/view-value-error.ts'

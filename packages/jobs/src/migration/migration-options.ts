@@ -186,7 +186,8 @@ export function migrationName(job: string): string {
   return checkedGroupName(`migration-${job}`)
 }
 
-function oneOf(...texts: readonly string[]): OptionRule {
+/** One of these texts. */
+export function oneOf(...texts: readonly string[]): OptionRule {
   const expected = texts.map((text) => `"${text}"`).join(' or ')
   return optionRule(expected, (value) => texts.some((text) => text === value))
 }

@@ -1,0 +1,123 @@
+import { MemoryLeaseStore } from '@tidemark/processor'
+import type { Collection, Database, Store } from '@tidemark/store'
+import { openMemoryStore } from '@tidemark/testing'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { average, count, latest, max, min, sum, top } from './folds/folds.ts'
+import { materializeView } from './materialize-view.ts'
+import { openView } from './open-view.ts'
+import type { ViewEvent } from './view-events.ts'
+
+interface Order {
+  readonly id: string
+  readonly customer: string
+  readonly total: number
+}
+
+let store: Store
+let shop: Database
+let orders: Collection<Order>
+
+beforeEach(async () => {
+  store = await openMemoryStore()
+  shop = store.database('shop')
+  orders = await shop.createCollectionIfNotExists<Order>({
+    id: 'orders',
+    partitionKey: '/id',
+    partitionCount: 2,
+    allVersions: { retentionSeconds: 3600 },
+  })
+})
+afterEach(() => store.close())
+
+const fold = {
+  orders: count<Order>(),
+  total: sum((order: Order) => order.total),
+  mean: average((order: Order) => order.total),
+  least: min((order: Order) => order.total),
+  most: max((order: Order) => order.total),
+  best: top(
+    2,
+    (order: Order) => order.total,
+    ({ id }) => id,
+  ),
+  last: latest(
+    ({ id }: Order) => id,
+    (order) => order.total,
+  ),
+}
+
+describe('JB-3 a view', () => {
+  test('follows creates, updates, moves and deletes', async () => {
+    await orders.upsert({ id: 'a', customer: 'x', total: 1 })
+    await orders.upsert({ id: 'b', customer: 'x', total: 5 })
+    await orders.upsert({ id: 'c', customer: 'x', total: 3 })
+    await orders.upsert({ id: 'd', customer: 'y', total: 9 })
+    await using job = materializeView({
+      source: orders,
+      target: { database: shop, id: 'customers' },
+      leases: new MemoryLeaseStore(),
+      by: ({ customer }) => customer,
+      fold,
+    })
+    await job.start()
+    await job.caughtUp()
+    expect(await job.view.read('x')).toEqual({
+      key: 'x',
+      documents: 3,
+      orders: 3,
+      total: 9,
+      mean: 3,
+      least: 1,
+      most: 5,
+      best: ['b', 'c'],
+      last: 'b',
+    })
+    await orders.upsert({ id: 'b', customer: 'y', total: 5 })
+    await orders.delete('d', 'd')
+    await orders.delete('a', 'a')
+    await job.caughtUp()
+    const view = openView(shop, 'customers')
+    expect(await view.read('x')).toMatchObject({ orders: 1, total: 3, best: ['c'], least: 3 })
+    expect(await view.read('y')).toMatchObject({ orders: 1, total: 5, best: ['b'], last: 'b' })
+    await orders.delete('b', 'b')
+    await job.caughtUp()
+    expect(await view.read('y')).toBeUndefined()
+    expect(await view.count()).toBe(1)
+    expect(await job.progress()).toMatchObject({ state: 'caughtUp', keys: 1, documents: 1, lag: 0 })
+  })
+
+  test('another version is built beside it, and readers get it when it has caught up', async () => {
+    for (let n = 0; n < 50; n += 1) await orders.upsert({ id: `o${n}`, customer: 'x', total: n })
+    const leases = new MemoryLeaseStore()
+    const events: ViewEvent[] = []
+    const options = {
+      source: orders,
+      target: { database: shop, id: 'customers' },
+      leases,
+      by: ({ customer }: Order) => customer,
+      progressIntervalMs: 10,
+      onEvent: (event: ViewEvent) => events.push(event),
+    }
+    const old = materializeView({ ...options, fold: count<Order>() })
+    await old.start()
+    await old.caughtUp()
+    expect(await old.view.read('x')).toEqual({ key: 'x', documents: 50, value: 50 })
+    const next = materializeView({
+      ...options,
+      version: '2',
+      replaced: 'drop',
+      stopWhenCaughtUp: true,
+      fold: { total: sum((order: Order) => order.total) },
+    })
+    await next.start()
+    await next.finished
+    expect(await old.view.read('x')).toEqual({ key: 'x', documents: 50, total: 1225 })
+    await old.finished
+    expect(events).toContainEqual({ kind: 'swapped', number: 2, version: '2' })
+    expect(events).toContainEqual({ kind: 'replaced', version: '2' })
+    const ids = (await shop.listCollections()).map(({ id }) => id)
+    expect(ids).not.toContain('view-customers-1')
+    const again = materializeView({ ...options, fold: count<Order>() })
+    await expect(again.start()).rejects.toMatchObject({ code: 'ERR_VIEW_MISMATCH' })
+  })
+})

@@ -1,0 +1,103 @@
+import { feedRangeId, type DocumentBody, type FeedRange } from '@tidemark/contracts'
+import type { DocumentKey } from '../migration/document-key.ts'
+import { viewDocumentId, viewKeyText, type ViewKey } from './view-key.ts'
+
+/*
+ * What a view keeps. Its documents are one collection, with partition key `/key`. What it remembers is another one in the
+ * same database, with partition key `/partition`, so that one commit changes both.
+ */
+
+export const VIEW_PARTITION_KEY = '/key'
+export const STATE_PARTITION_KEY = '/partition'
+
+/** One key of a view. Beside these properties it has the folds' values. */
+export interface ViewDocument extends DocumentBody {
+  readonly key: ViewKey
+  /** What the values are made of. Not for readers. */
+  readonly _fold: FoldStates
+}
+
+export interface FoldStates {
+  /** Documents of the source with this key. */
+  readonly count: number
+  /** One for each fold, in the order of their names. */
+  readonly states: readonly unknown[]
+}
+
+/** What one document of the source counts for, one for each that is in the view. */
+export interface Contribution extends DocumentBody {
+  readonly partition: string
+  /** LSN of the version that was counted. An older or equal one is a replay. */
+  readonly lsn: number
+  /** By key: what each fold keeps of the document, in the order of their names; null is nothing. */
+  readonly keys: readonly (readonly [ViewKey, readonly unknown[]])[]
+  /** It was deleted, as the log of all versions says: an older version may still be on its way. Until then. */
+  readonly ttl?: number
+}
+
+/** One part of a fold that needs its parts by key. The id sorts. */
+export interface IndexedPart extends DocumentBody {
+  readonly partition: string
+  readonly added: unknown
+}
+
+/** What was done from one range of the source, counted in the same commits that did it. */
+export interface RangeProgress extends DocumentBody, ViewCounts {
+  readonly partition: string
+  readonly range: FeedRange
+  readonly lsn: number
+  readonly epoch: number
+  readonly hostName: string
+}
+
+/** Exact over crashes and replays. */
+export interface ViewCounts {
+  /** Documents that came into the view. */
+  readonly added: number
+  /** Later versions of documents that were in the view, and stayed. */
+  readonly updated: number
+  /** Of those, how many have other keys than before. */
+  readonly moved: number
+  /** Documents that left the view: deleted, expired, or left out by `by`. */
+  readonly removed: number
+}
+
+export const NO_COUNTS: ViewCounts = { added: 0, updated: 0, moved: 0, removed: 0 }
+
+export function addCounts(a: ViewCounts, b: ViewCounts): ViewCounts {
+  return {
+    added: a.added + b.added,
+    updated: a.updated + b.updated,
+    moved: a.moved + b.moved,
+    removed: a.removed + b.removed,
+  }
+}
+
+export interface StateKey {
+  readonly partition: string
+  readonly id: string
+}
+
+/** No other kind of state begins with `p`. */
+export const PROGRESS_PARTITION = 'progress'
+
+/** Contributions lie together as their source documents do, so that a page writes few partitions. */
+export function contributionKey({ partitionKey, id }: DocumentKey): StateKey {
+  return { partition: `s${partitionKey}`, id }
+}
+
+export function indexPartition(fold: string, key: ViewKey): string {
+  return `i${fold} ${viewKeyText(key)}`
+}
+
+export function progressKey(owner: {
+  readonly range: FeedRange
+  readonly group: 'documents' | 'deletes'
+}): StateKey {
+  const id = feedRangeId(owner.range)
+  return { partition: PROGRESS_PARTITION, id: owner.group === 'documents' ? id : `deletes:${id}` }
+}
+
+export function viewDocumentKey(key: ViewKey): { readonly key: ViewKey; readonly id: string } {
+  return { key, id: viewDocumentId(key) }
+}

@@ -1,0 +1,186 @@
+import {
+  InvalidOptionError,
+  checkOptions,
+  checkedGroupName,
+  option,
+  optionGroup,
+  optionRule,
+  requiredOption,
+  systemClock,
+  type ChangeFeedSource,
+  type Clock,
+  type DocumentBody,
+  type LeaseStore,
+  type OptionRules,
+  type Random,
+  type Stored,
+} from '@tidemark/contracts'
+import type { HostOptions } from '@tidemark/processor'
+import type { Database } from '@tidemark/store'
+import { databaseRule, oneOf } from '../migration/migration-options.ts'
+import { tellingRules, type TellingOptions } from '../workers/relay-host-events.ts'
+import { foldProperties } from './folds/fold-properties.ts'
+import type { Folds } from './folds/fold.ts'
+import type { ViewDefinition } from './incoming-changes.ts'
+import type { ViewEvent } from './view-events.ts'
+import type { ViewKey } from './view-key.ts'
+import type { ViewProgress } from './view-progress.ts'
+
+/** Where a view is kept. */
+export interface ViewTarget {
+  /** Of any store. The view also keeps what it remembers in it. */
+  readonly database: Database
+  /** Name of the view, for `openView`. Part of the names of its collections (`view-<id>-<number>`). */
+  readonly id: string
+  /** Number of pkranges of its collections. @default 1 (the store's) */
+  readonly partitionCount?: number | undefined
+}
+
+/** What makes the values of a view. The functions are called again for the same version, and must give the same. */
+export interface ViewFunctions<T extends DocumentBody, F extends Folds<T>> {
+  /** The key of a document, or several; undefined: it is not in the view, as one that is marked as deleted. */
+  readonly by: (document: Stored<T>) => ViewKey | readonly ViewKey[] | null | undefined
+  readonly fold: F
+}
+
+export interface ViewOptions<T extends DocumentBody, F extends Folds<T>>
+  extends ViewFunctions<T, F>, TellingOptions<ViewEvent> {
+  /** Any feed of documents: a collection, a store over HTTP, Azure Cosmos DB. */
+  readonly source: ChangeFeedSource<T>
+  readonly target: ViewTarget
+  readonly leases: LeaseStore
+  /** Workers of one group share the work. Part of the names of its lease groups. @default 'view-<id>' */
+  readonly group?: string | undefined
+  /**
+   * Of `by` and `fold`. Give another one when you change them: the view is built again from the beginning, beside the present
+   * one, which its own workers go on keeping. Once it has caught up, readers get the new one. @default '1'
+   */
+  readonly version?: string | undefined
+  /** Builds the view again in the same way, with `version` as it is. @default false */
+  readonly rebuild?: boolean | undefined
+  /** What happens to the collections of a generation that was replaced. @default 'keep' */
+  readonly replaced?: 'keep' | 'drop' | undefined
+  /**
+   * `apply`: documents that are deleted in the source leave the view. The source must keep its log of all versions
+   * (ERR_ALL_VERSIONS_OFF), for longer than the job may be interrupted. `ignore`: only documents that `by` leaves out, and
+   * those that expire, leave it. Give the same value to all workers.
+   *
+   * @default 'apply' where the source keeps the log; else 'ignore', and the event `deletesUnseen` at the start, or a line of
+   *   the logger without `onEvent`
+   */
+  readonly deletes?: 'apply' | 'ignore' | undefined
+  /**
+   * When pending deletes were purged before the view had read them: `fail` stops the range until the view is rebuilt, `resync`
+   * reads the source from the beginning and goes on. Nothing is counted twice, but what was purged goes on to count. Both
+   * tell `missed`. @default 'fail'
+   */
+  readonly onHorizonPassed?: 'fail' | 'resync' | undefined
+  /** As for a host. @default machine name, process id and a random part */
+  readonly hostName?: string | undefined
+  /** Maximum number of changes that are read and applied together. @default 1_000 */
+  readonly maxItemCount?: number | undefined
+  readonly hostOptions?: HostOptions | undefined
+  /** Stops this worker when the view has everything that was committed before, and, if it was being built, readers get it. @default false */
+  readonly stopWhenCaughtUp?: boolean | undefined
+  /** Called every `progressIntervalMs` while the worker runs. @default nothing is read for it */
+  readonly onProgress?: ((progress: ViewProgress) => void) | undefined
+  /** Also how often the worker looks whether the view has been replaced. @default 1_000 */
+  readonly progressIntervalMs?: number | undefined
+  /** Stops the worker, as `stop()` does. */
+  readonly signal?: AbortSignal | undefined
+  /** @default the machine's */
+  readonly clock?: Clock | undefined
+  /** @default the machine's */
+  readonly random?: Random | undefined
+}
+
+export const viewFunctionRules: OptionRules<ViewFunctions<never, never>> = {
+  by: requiredOption(option.function),
+  fold: requiredOption(
+    optionRule(
+      'a fold or an object of folds',
+      (value) => typeof value === 'object' && value !== null,
+    ),
+  ),
+}
+
+const RULES: OptionRules<ViewOptions<never, never>> = {
+  ...viewFunctionRules,
+  ...tellingRules,
+  source: requiredOption(option.feed),
+  target: requiredOption(
+    optionGroup<ViewTarget>({
+      database: databaseRule,
+      id: requiredOption(option.text),
+      partitionCount: option.number,
+    }),
+  ),
+  leases: requiredOption(option.leases),
+  group: option.text,
+  version: option.text,
+  rebuild: option.flag,
+  replaced: oneOf('keep', 'drop'),
+  deletes: oneOf('apply', 'ignore'),
+  onHorizonPassed: oneOf('fail', 'resync'),
+  hostName: option.text,
+  maxItemCount: option.number,
+  hostOptions: option.anything,
+  stopWhenCaughtUp: option.flag,
+  onProgress: option.function,
+  progressIntervalMs: option.number,
+  signal: option.signal,
+  clock: option.clock,
+  random: option.random,
+}
+
+const DEFAULT_PAGE = 1_000
+const DEFAULT_PROGRESS_INTERVAL_MS = 1_000
+const MAX_NAME = 80
+
+export interface ResolvedViewOptions<T extends DocumentBody> {
+  readonly name: string
+  readonly group: string
+  readonly version: string
+  readonly definition: ViewDefinition<T>
+  readonly maxItemCount: number
+  readonly progressIntervalMs: number
+  readonly clock: Clock
+}
+
+/** @throws ERR_INVALID_OPTION naming the option */
+export function resolveViewOptions<T extends DocumentBody, F extends Folds<T>>(
+  options: ViewOptions<T, F>,
+): ResolvedViewOptions<T> {
+  checkOptions(options, RULES)
+  const { target, by, fold, version = '1', clock = systemClock } = options
+  const { maxItemCount = DEFAULT_PAGE } = options
+  const { progressIntervalMs = DEFAULT_PROGRESS_INTERVAL_MS } = options
+  if (!Number.isSafeInteger(maxItemCount) || maxItemCount < 1) {
+    throw new InvalidOptionError(`maxItemCount must be a whole number above 0, got ${maxItemCount}`)
+  }
+  if (!(progressIntervalMs > 0)) {
+    throw new InvalidOptionError(`progressIntervalMs must be above 0, got ${progressIntervalMs}`)
+  }
+  const name = checkedViewName(target.id)
+  const group = checkedGroupName(options.group ?? `view-${name}`)
+  const definition = { by, folds: foldProperties(fold) }
+  return { name, group, version, definition, maxItemCount, progressIntervalMs, clock }
+}
+
+/** @throws ERR_INVALID_OPTION when it cannot be part of a collection's id */
+export function checkedViewName(id: string): string {
+  if (/^[^/\\?#]+$/.test(id) && id.length <= MAX_NAME && id.trim() === id) return id
+  throw new InvalidOptionError(
+    `the id of a view must have 1 to ${MAX_NAME} characters, none of / \\ ? # and no space at its ends, ` +
+      `got ${JSON.stringify(id)}`,
+  )
+}
+
+/** The lease groups of a generation, of documents and of deletes. */
+export function viewGroups(
+  group: string,
+  number: number,
+): { readonly documents: string; readonly deletes: string } {
+  const documents = checkedGroupName(number === 1 ? group : `${group}-${number}`)
+  return { documents, deletes: checkedGroupName(`${documents}/deletes`) }
+}

@@ -1,0 +1,62 @@
+import type { DocumentBody, RequestOptions } from '@tidemark/contracts'
+import type { ChangeFeedEstimator } from '@tidemark/processor'
+import { readLag, totalLag, type RangeLag } from '../workers/range-lag.ts'
+import type { OpenedViewStorage } from './open-view-storage.ts'
+import { NO_COUNTS, addCounts, type ViewCounts } from './state-documents.ts'
+import type { ViewGeneration } from './view-record.ts'
+
+/** How far one generation of a view is, over all its workers. Counts are those of all ranges, since it was begun. */
+export interface ViewProgress extends ViewCounts {
+  readonly view: string
+  readonly generation: number
+  readonly version: string
+  /**
+   * `starting`: no worker has started. `building`: there is more to apply. `caughtUp`: the view has everything that was committed
+   * up to this reading.
+   */
+  readonly state: 'starting' | 'building' | 'caughtUp'
+  /** Keys that the view has now. */
+  readonly keys: number
+  /** Documents of the source that are in the view now. */
+  readonly documents: number
+  /** Transactions of the source that are not applied yet, over all ranges; undefined before the first worker has started. */
+  readonly lag: number | undefined
+  readonly ranges: readonly RangeLag[]
+}
+
+/** What is looked at: the view, and the groups that read for it. */
+export interface WatchedGeneration<T extends DocumentBody> {
+  readonly name: string
+  readonly generation: ViewGeneration
+  readonly storage: OpenedViewStorage
+  readonly groups: readonly ChangeFeedEstimator<T>[]
+}
+
+export async function readViewProgress<T extends DocumentBody>(
+  { name, generation, storage, groups }: WatchedGeneration<T>,
+  { signal }: RequestOptions = {},
+): Promise<ViewProgress> {
+  const [progress, keys, ...lags] = await Promise.all([
+    storage.readAllProgress(),
+    storage.collection.count({ signal }),
+    ...groups.map((group) => readLag(group, signal)),
+  ])
+  const counts = progress.reduce<ViewCounts>(addCounts, NO_COUNTS)
+  const isStarted = lags.every((lag) => lag !== undefined)
+  const ranges = lags.flatMap((lag) => lag ?? [])
+  const lag = isStarted ? totalLag(ranges) : undefined
+  return {
+    added: counts.added,
+    updated: counts.updated,
+    moved: counts.moved,
+    removed: counts.removed,
+    view: name,
+    generation: generation.number,
+    version: generation.version,
+    state: lag === undefined ? 'starting' : lag === 0 ? 'caughtUp' : 'building',
+    keys,
+    documents: counts.added - counts.removed,
+    lag,
+    ranges,
+  }
+}

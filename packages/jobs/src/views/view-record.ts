@@ -1,0 +1,39 @@
+import type { DocumentBody } from '@tidemark/contracts'
+
+/** Collection of a database in which its views are listed, by name. */
+export const VIEWS_COLLECTION = 'tidemark-views'
+
+/** What stands behind the name of a view. To change it is one commit. */
+export interface ViewRecord extends DocumentBody {
+  /** What readers get. */
+  readonly current: ViewGeneration
+  /** Built from the beginning beside it, to become the current one. */
+  readonly building?: ViewGeneration | undefined
+  /** Former ones whose collections are still there. */
+  readonly replaced: readonly ViewGeneration[]
+  /** Versions that have been replaced by another one: only a rebuild brings them back. */
+  readonly formerVersions: readonly string[]
+}
+
+/** One building of a view, with collections and lease groups of its own. */
+export interface ViewGeneration {
+  /** Rises, and is never used again. */
+  readonly number: number
+  /** As the workers that keep it give it. */
+  readonly version: string
+  /** Identity of the source. */
+  readonly source: string
+  /** Names and kinds of its folds. */
+  readonly folds: string
+}
+
+export function viewCollectionId(name: string, { number }: Pick<ViewGeneration, 'number'>): string {
+  return `view-${name}-${number}`
+}
+
+export function stateCollectionId(
+  name: string,
+  generation: Pick<ViewGeneration, 'number'>,
+): string {
+  return `${viewCollectionId(name, generation)}-state`
+}

@@ -1,0 +1,220 @@
+import { errorCode, type RequestOptions, type Stored } from '@tidemark/contracts'
+import type { Collection, Database } from '@tidemark/store'
+import { ViewMismatchError } from './view-mismatch-error.ts'
+import {
+  VIEWS_COLLECTION,
+  stateCollectionId,
+  viewCollectionId,
+  type ViewGeneration,
+  type ViewRecord,
+} from './view-record.ts'
+
+/** Others change a record a few times in its life. */
+const MAX_ATTEMPTS = 50
+
+/** The generation that a worker works on. */
+export interface ClaimedGeneration {
+  readonly generation: ViewGeneration
+  readonly role: 'current' | 'building'
+}
+
+/** The views of a database by name, and what becomes of their generations. */
+export class ViewRecords {
+  readonly #database: Database
+  readonly #records: Collection<ViewRecord>
+
+  constructor(database: Database) {
+    this.#database = database
+    this.#records = database.collection(VIEWS_COLLECTION)
+  }
+
+  /** Undefined where there is no such view, nor a collection of views. */
+  async read(name: string, options: RequestOptions = {}): Promise<Stored<ViewRecord> | undefined> {
+    try {
+      return (await this.#records.read(name, name, options)).document
+    } catch (error) {
+      if (errorCode(error) === 'ERR_NOT_FOUND') return undefined
+      throw error
+    }
+  }
+
+  /** In the order of their names. */
+  async list(): Promise<readonly Stored<ViewRecord>[]> {
+    const records: Stored<ViewRecord>[] = []
+    let continuation: string | undefined
+    try {
+      do {
+        const page = await this.#records.readDocuments({ continuation })
+        records.push(...page.documents)
+        continuation = page.continuation
+      } while (continuation !== undefined)
+    } catch (error) {
+      if (errorCode(error) !== 'ERR_NOT_FOUND') throw error
+    }
+    return records.sort((a, b) => (a.id < b.id ? -1 : 1))
+  }
+
+  /**
+   * The generation for a worker with this definition; made if it is missing.
+   *
+   * Rejects with ERR_VIEW_MISMATCH when the view is kept in another way.
+   */
+  async claim(
+    name: string,
+    wanted: Omit<ViewGeneration, 'number'>,
+    { rebuild }: { readonly rebuild: boolean },
+  ): Promise<ClaimedGeneration> {
+    await this.#records.createIfNotExists({ partitionKey: '/id' })
+    return this.#changed<ClaimedGeneration>(name, (record) => {
+      if (record === undefined) {
+        const current = { number: 1, ...wanted }
+        const made = { id: name, current, replaced: [], formerVersions: [] }
+        return { result: { generation: current, role: 'current' }, record: made }
+      }
+      const { current, building, formerVersions } = record
+      if (current.version === wanted.version && !rebuild) {
+        assertFits(name, current, wanted)
+        return { result: { generation: current, role: 'current' } }
+      }
+      if (building?.version === wanted.version) {
+        assertFits(name, building, wanted)
+        return { result: { generation: building, role: 'building' } }
+      }
+      if (building !== undefined) {
+        throw new ViewMismatchError(
+          `view ${name} is being rebuilt as version ${building.version} already; drop that with ` +
+            'tidemark views drop --building, or wait for it',
+        )
+      }
+      if (formerVersions.includes(wanted.version) && !rebuild) {
+        throw new ViewMismatchError(
+          `version ${wanted.version} of view ${name} has been replaced by version ${current.version}; ` +
+            'rebuild: true builds it again',
+        )
+      }
+      const generation = { number: newest(record) + 1, ...wanted }
+      return {
+        result: { generation, role: 'building' },
+        record: { ...record, building: generation },
+      }
+    })
+  }
+
+  /** Readers get this generation from now on. False when it was not being built any more. */
+  swap(name: string, generation: ViewGeneration): Promise<boolean> {
+    return this.#changed(name, (record) => {
+      if (record?.building?.number !== generation.number) return { result: false }
+      const { current, building, replaced } = record
+      const former = record.formerVersions.filter((version) => version !== building.version)
+      return {
+        result: true,
+        record: {
+          id: name,
+          current: building,
+          replaced: [...replaced, current],
+          formerVersions:
+            current.version === building.version
+              ? former
+              : [...new Set([...former, current.version])],
+        },
+      }
+    })
+  }
+
+  /** Deletes the collections of the generations that were replaced, or of the one that is being built. */
+  async dropSome(name: string, which: 'replaced' | 'building'): Promise<readonly number[]> {
+    const record = await this.read(name)
+    const { building } = record ?? {}
+    const dropped = which === 'replaced' ? (record?.replaced ?? []) : building ? [building] : []
+    const numbers = new Set(dropped.map(({ number }) => number))
+    // First the record: a process that ends here leaves collections, and no record of what is not there.
+    await this.#changed(name, (present) => {
+      if (present === undefined || numbers.size === 0) return { result: undefined }
+      const { building: built, ...rest } = present
+      const isBuilding = built !== undefined && !numbers.has(built.number)
+      return {
+        result: undefined,
+        record: {
+          ...rest,
+          ...(isBuilding ? { building: built } : {}),
+          replaced: present.replaced.filter(({ number }) => !numbers.has(number)),
+        },
+      }
+    })
+    for (const generation of dropped) await this.#deleteCollections(name, generation)
+    return [...numbers]
+  }
+
+  /** Deletes the view, with all that it remembers. False when there is none. */
+  async dropAll(name: string): Promise<boolean> {
+    const record = await this.read(name)
+    if (record === undefined) return false
+    await this.#records.delete(name, name)
+    const { current, building, replaced } = record
+    for (const generation of [current, ...replaced, ...(building ? [building] : [])]) {
+      await this.#deleteCollections(name, generation)
+    }
+    return true
+  }
+
+  async #deleteCollections(name: string, generation: ViewGeneration): Promise<void> {
+    for (const id of [viewCollectionId(name, generation), stateCollectionId(name, generation)]) {
+      try {
+        await this.#database.deleteCollection(id)
+      } catch (error) {
+        if (errorCode(error) !== 'ERR_NOT_FOUND') throw error
+      }
+    }
+  }
+
+  /** Reads a record, decides, and writes what was decided unless another process was first; then again. */
+  async #changed<Result>(
+    name: string,
+    decide: (record: Stored<ViewRecord> | undefined) => {
+      readonly result: Result
+      readonly record?: ViewRecord
+    },
+  ): Promise<Result> {
+    for (let attempt = 1; ; attempt += 1) {
+      const present = await this.read(name)
+      const { result, record } = decide(present)
+      if (record === undefined) return result
+      try {
+        if (present === undefined) await this.#records.create(record)
+        else await this.#records.replace(record, { ifMatch: present._etag })
+        return result
+      } catch (error) {
+        if (!isOvertaken(error) || attempt >= MAX_ATTEMPTS) throw error
+      }
+    }
+  }
+}
+
+function newest({ current, building, replaced }: ViewRecord): number {
+  return Math.max(current.number, building?.number ?? 0, ...replaced.map(({ number }) => number))
+}
+
+function assertFits(
+  name: string,
+  present: ViewGeneration,
+  wanted: Omit<ViewGeneration, 'number'>,
+): void {
+  const { version } = present
+  if (present.source !== wanted.source) {
+    throw new ViewMismatchError(
+      `version ${version} of view ${name} is of source ${present.source}, not of ${wanted.source}; ` +
+        'give another version to build it from there',
+    )
+  }
+  if (present.folds !== wanted.folds) {
+    throw new ViewMismatchError(
+      `version ${version} of view ${name} has the folds ${present.folds}, not ${wanted.folds}; ` +
+        'give another version to build it anew',
+    )
+  }
+}
+
+function isOvertaken(error: unknown): boolean {
+  const code = errorCode(error)
+  return code === 'ERR_EXISTS' || code === 'ERR_PRECONDITION_FAILED' || code === 'ERR_NOT_FOUND'
+}
