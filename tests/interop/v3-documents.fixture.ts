@@ -18,7 +18,7 @@ interface Interval {
   readonly max: string
 }
 
-/** .NET: of a pkrange. Those of releases before 3.15 have no `FeedRange`. */
+/** .NET: of a pkrange. Those of old releases have no `FeedRange`. */
 export function dotnetPkRangeLease(
   { prefix, etag, owner = null }: LeaseFacts,
   { id, range }: { readonly id: string; readonly range?: Interval },
@@ -154,6 +154,6 @@ export async function writeLeases(
     { id: `${prefix}.lock`, ttl: 30 },
     ...documents,
   ]) {
-    await leases.items.create({ ...document, partitionKey: document.id })
+    await leases.items.create({ ...document, partitionKey: `guid of ${document.id}` })
   }
 }

@@ -1,4 +1,4 @@
-import type { Container } from '@azure/cosmos'
+import type { Container, Item } from '@azure/cosmos'
 import { exportV3Leases, importV3Leases, type V3Reader } from '@tidemark/cosmos'
 import {
   ChangeFeedProcessorHost,
@@ -344,14 +344,20 @@ describe('export', () => {
   })
 
   test('older Java gets one lease for each pkrange, at the lowest position in it', async () => {
-    await work({ leasesPerRange: 2 })
+    const quarter = '0FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF'
+    await writeLeases(leaseContainer, prefix.rids, [
+      dotnetIntervalLease({ prefix: prefix.rids, etag: '"3"' }, { min: '', max: quarter }),
+      dotnetIntervalLease({ prefix: prefix.rids, etag: '"1"' }, { min: quarter, max: MIDDLE }),
+      dotnetIntervalLease({ prefix: prefix.rids, etag: '"2"' }, { min: MIDDLE, max: 'FF' }),
+    ])
+    await importInto('mirror')
+    leaseContainer = await interop.container({ partitionKey: { paths: ['/id'], version: 2 } })
     await exportTo('javaHandleChanges')
     const written = await inContainer()
     expect(Object.keys(written).sort()).toEqual(['..0', '..1', '.info'])
-    const lsns = Object.values(await positionsOf('mirror'))
     expect([written['..0'], written['..1']]).toMatchObject([
-      { ContinuationToken: `"${Math.min(...lsns.slice(0, 2))}"`, Owner: null, LeaseToken: '0' },
-      { ContinuationToken: `"${Math.min(...lsns.slice(2))}"`, Owner: null, LeaseToken: '1' },
+      { ContinuationToken: '"1"', Owner: null, LeaseToken: '0' },
+      { ContinuationToken: '"2"', Owner: null, LeaseToken: '1' },
     ])
   })
 
@@ -443,12 +449,51 @@ describe('export', () => {
     await expect(exportTo('dotnet')).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
   })
 
+  test('is refused when a host of the other processor takes a lease meanwhile', async () => {
+    await writeLeases(leaseContainer, prefix.rids, [
+      dotnetIntervalLease({ prefix: prefix.rids, etag: '"1"' }, { min: '', max: MIDDLE }),
+      dotnetIntervalLease({ prefix: prefix.rids, etag: '"2"' }, { min: MIDDLE, max: 'FF' }),
+    ])
+    await importInto('mirror')
+    const id = `${prefix.rids}..${MIDDLE}-FF`
+    const taken = { ...(await leaseContainer.item(id, id).read()).resource, Owner: 'w' }
+    const racing = withItem((item) => ({
+      replace: async (...args) => {
+        if (item.id === id) await item.replace(taken)
+        return item.replace(...args)
+      },
+    }))
+    await expect(exportTo('dotnet', { leaseContainer: racing })).rejects.toMatchObject({
+      code: 'ERR_LEASES_CHANGED',
+      message: expect.stringContaining(id),
+    })
+    expect((await inContainer())[`..${MIDDLE}-FF`]).toMatchObject({ Owner: 'w' })
+    await using group = new ProcessorGroup({ leases, group: 'mirror' })
+    expect((await group.status()).paused).toBe(false)
+  })
+
+  test('that breaks off leaves a lease for every key, and can be repeated', async () => {
+    await writeLeases(leaseContainer, prefix.rids, [
+      dotnetV2Lease({ prefix: prefix.rids, etag: '"1"' }, '0'),
+      dotnetV2Lease({ prefix: prefix.rids, etag: '"2"' }, '1'),
+    ])
+    await importInto('mirror')
+    const failing = withItem(() => ({ delete: () => Promise.reject(new Error('no network')) }))
+    await expect(exportTo('dotnet', { leaseContainer: failing })).rejects.toThrow('no network')
+    expect(Object.keys(await inContainer())).toEqual(
+      expect.arrayContaining(['..0', '..1', `..-${MIDDLE}`, `..${MIDDLE}-FF`]),
+    )
+    await exportTo('dotnet')
+    await importInto('back')
+    expect(await positionsOf('back')).toEqual(await positionsOf('mirror'))
+  })
+
   test('.NET’s containers for Graph accounts, partitioned by /partitionKey, work both ways', async () => {
     leaseContainer = await interop.container({
       partitionKey: { paths: ['/partitionKey'], version: 2 },
     })
     await writeLeases(leaseContainer, prefix.rids, [
-      dotnetV2Lease({ prefix: prefix.rids, etag: '"1"' }, '0'),
+      dotnetIntervalLease({ prefix: prefix.rids, etag: '"1"' }, { min: '', max: MIDDLE }),
       dotnetV2Lease({ prefix: prefix.rids, etag: '"2"' }, '1'),
     ])
     await importInto('mirror')
@@ -458,6 +503,21 @@ describe('export', () => {
     expect(await positionsOf('back')).toEqual(await positionsOf('mirror'))
   })
 })
+
+/** The lease container, some of whose calls on items are others. */
+function withItem(calls: (item: Item) => Partial<Pick<Item, 'delete' | 'replace'>>): Container {
+  const item = (id: string, partitionKey: string) => {
+    const real = leaseContainer.item(id, partitionKey)
+    return {
+      replace: real.replace.bind(real),
+      delete: real.delete.bind(real),
+      ...calls(real),
+    }
+  }
+  return new Proxy(leaseContainer, {
+    get: (target, name) => (name === 'item' ? item : Reflect.get(target, name, target)),
+  })
+}
 
 /** Changes that a V3 processor reads in a pkrange from a lease's etag on. */
 async function remaining(pkRangeId: string, etag: string): Promise<number> {
