@@ -458,9 +458,9 @@ describe('export', () => {
     const id = `${prefix.rids}..${MIDDLE}-FF`
     const taken = { ...(await leaseContainer.item(id, id).read()).resource, Owner: 'w' }
     const racing = withItem((item) => ({
-      replace: async (...args) => {
+      replace: async (body, options) => {
         if (item.id === id) await item.replace(taken)
-        return item.replace(...args)
+        return item.replace(body, options)
       },
     }))
     await expect(exportTo('dotnet', { leaseContainer: racing })).rejects.toMatchObject({
@@ -504,8 +504,13 @@ describe('export', () => {
   })
 })
 
+interface ItemCalls {
+  readonly replace?: (body: { id: string }, options?: object) => Promise<unknown>
+  readonly delete?: () => Promise<unknown>
+}
+
 /** The lease container, some of whose calls on items are others. */
-function withItem(calls: (item: Item) => Partial<Pick<Item, 'delete' | 'replace'>>): Container {
+function withItem(calls: (item: Item) => ItemCalls): Container {
   const item = (id: string, partitionKey: string) => {
     const real = leaseContainer.item(id, partitionKey)
     return {
@@ -515,7 +520,7 @@ function withItem(calls: (item: Item) => Partial<Pick<Item, 'delete' | 'replace'
     }
   }
   return new Proxy(leaseContainer, {
-    get: (target, name) => (name === 'item' ? item : Reflect.get(target, name, target)),
+    get: (target, name): unknown => (name === 'item' ? item : Reflect.get(target, name, target)),
   })
 }
 
