@@ -12,7 +12,8 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
 // Tests run the TypeScript sources of all packages, so that no build can be stale.
 const conditions = ['@tidemark/source', 'module', 'node', 'development|production']
 
-const NEVER = ['**/node_modules/**', '**/dist/**', '**/.cache/**']
+// Tests of templates are for `node --test`, in the project that they become.
+const NEVER = ['**/node_modules/**', '**/dist/**', '**/.cache/**', '**/templates/**']
 const SERVER_TESTS = '**/*.{postgres,redis}.test.ts'
 
 export default defineConfig({

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { cp, glob, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, glob, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { installPacked } from './install-packed.ts'
 import { importsFor, readSnippets, type Snippet } from './snippets/read-snippets.ts'
 
 /*
@@ -50,51 +50,10 @@ const COMPILER_OPTIONS = {
   types: ['node'],
 }
 
-interface Manifest {
-  readonly name: string
-  readonly version: string
-  readonly dependencies?: Readonly<Record<string, string>>
-  readonly peerDependencies?: Readonly<Record<string, string>>
-}
-
 /** A snippet in a file of its own. */
 interface Written {
   readonly snippet: Snippet
   readonly file: string
-}
-
-/** Unpacks our packages as npm would publish them, beside links to what they depend on. */
-async function installPacked(folder: string): Promise<void> {
-  const modules = join(folder, 'node_modules')
-  const args = ['pack', '--workspaces', '--ignore-scripts', '--pack-destination', folder]
-  await run('npm', args, { cwd: ROOT, maxBuffer: 64 * 1024 * 1024 })
-  for await (const manifest of glob('packages/*/package.json', { cwd: ROOT })) {
-    const { name, version, dependencies, peerDependencies } = JSON.parse(
-      await readFile(join(ROOT, manifest), 'utf8'),
-    ) as Manifest
-    const target = join(modules, name)
-    await mkdir(target, { recursive: true })
-    const tarball = `${name.replace('@', '').replace('/', '-')}-${version}.tgz`
-    await run('tar', ['xzf', join(folder, tarball), '-C', target, '--strip-components=1'])
-    const own = join(ROOT, dirname(manifest), 'node_modules')
-    for (const needed of Object.keys({ ...dependencies, ...peerDependencies })) {
-      if (existsSync(join(own, needed)))
-        await link(join(own, needed), join(target, 'node_modules', needed))
-      else if (!needed.includes('tidemark')) await linkShared(modules, needed)
-    }
-  }
-  for (const name of COMPANIONS) await linkShared(modules, name)
-}
-
-async function linkShared(modules: string, name: string): Promise<void> {
-  const source = join(ROOT, 'node_modules', name)
-  if (existsSync(source)) await link(source, join(modules, name))
-}
-
-async function link(source: string, target: string): Promise<void> {
-  if (existsSync(target)) return
-  await mkdir(dirname(target), { recursive: true })
-  await symlink(source, target)
 }
 
 async function readAll(): Promise<Snippet[]> {
@@ -178,7 +137,7 @@ async function runProgram({ snippet, file }: Written): Promise<string[]> {
 
 const folder = await mkdtemp(join(tmpdir(), 'tidemark-snippets-'))
 try {
-  await installPacked(folder)
+  await installPacked(ROOT, { folder, companions: COMPANIONS })
   const snippets = await readAll()
   const written = await write(folder, snippets)
   const problems = [

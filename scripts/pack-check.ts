@@ -35,8 +35,10 @@ export function packListProblems(manifest: PackManifest, files: readonly string[
   return problems
 }
 
-const ALLOWED = /^((?:dashboard\/)?dist\/.*|lua\/[\w-]+\.lua|package\.json|README\.md|LICENSE)$/
-const UNWANTED = /\.(test|bench|child)\.|\.tsbuildinfo$/
+const ALLOWED =
+  /^((?:dashboard\/)?dist\/.*|templates\/.*|lua\/[\w-]+\.lua|package\.json|README\.md|LICENSE)$/
+/** Templates have tests that users shall run. */
+const UNWANTED = /^dist\/.*(\.(test|bench|child)\.|\.tsbuildinfo$)/
 
 /** The source condition is for this repository only. */
 function publishedTargets(target: Readonly<Record<string, string>>): string[] {

@@ -1,0 +1,168 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { glob, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { isBuiltin } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { installPacked } from '../../scripts/install-packed.ts'
+
+/*
+ * What `npm create tidemark` writes, as its reader has it: packages from their tarballs, tests and types by the project's own
+ * scripts, and its program in a process that gets SIGTERM.
+ */
+
+const run = promisify(execFile)
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const TSC = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
+// npm takes the `node` that runs this test.
+const ENV = {
+  ...process.env,
+  NODE_OPTIONS: '',
+  PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
+}
+
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tidemark-create-'))
+  await run(
+    process.execPath,
+    [TSC, '-b', 'packages/create-tidemark', 'packages/testing', 'packages/tidemark'],
+    { cwd: ROOT },
+  )
+  await installPacked(ROOT, { folder, companions: ['@types/node', 'typescript'] })
+})
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
+
+test('a worker sends receipts for orders, and goes on after SIGTERM where it stopped', async () => {
+  const project = await create('worker')
+  await project.passes()
+  const first = project.start()
+  await first.printed(/^ready$/)
+  await project.import('{"id":"o1","customerId":"c7","total":12}')
+  await first.printed(/^receipt o1:\d+ to c7: order o1, 12$/)
+  expect(await first.terminate()).toBe(0)
+  await project.import('{"id":"o2","customerId":"c7","total":30}')
+  const second = project.start()
+  await second.printed(/^receipt o2:/)
+  expect(await second.terminate()).toBe(0)
+  expect(second.lines.filter((line) => line.includes('o1'))).toEqual([])
+})
+
+test('a migration follows until SIGTERM, and compares both sides at its end', async () => {
+  const project = await create('migration')
+  await project.passes()
+  const worker = project.start()
+  await worker.printed(/^ready$/)
+  await project.import('{"id":"o1","customerId":"c7","itemId":"pen","total":12}')
+  await worker.printed(/^caughtUp: 0 left, lag 0/)
+  expect(await worker.terminate()).toBe(0)
+  await project.import('{"id":"o2","customerId":"c7","itemId":"book","total":30}')
+  const last = project.start('--cut-over')
+  await last.printed(/^0 missing, 0 different, 0 extra$/)
+  expect(await last.ended).toBe(0)
+})
+
+test('a worker of a queue handles orders, and ends on SIGTERM', async () => {
+  const project = await create('queue')
+  await project.passes()
+  const worker = project.start()
+  await worker.printed(/^ready$/)
+  await project.tidemark(['queues', 'send', 'shop/orders', '{"id":"o1","total":12}'])
+  await worker.printed(/^order o1: 12$/)
+  expect(await worker.terminate()).toBe(0)
+})
+
+async function create(template: string) {
+  const name = `my-${template}`
+  const main = join(folder, 'node_modules', 'create-tidemark', 'dist', 'main.js')
+  await run(process.execPath, [main, name, '--template', template], { cwd: folder, env: ENV })
+  const cwd = join(folder, name)
+  return {
+    /** Its own tests, under its own types; and it names every package that it imports. */
+    async passes(): Promise<void> {
+      const [{ stdout }] = await Promise.all([
+        run('npm', ['test'], { cwd, env: ENV }),
+        run(process.execPath, [TSC], { cwd, env: ENV }),
+      ])
+      expect(stdout).toMatch(/^ℹ pass [1-9]/m)
+      const { name: named, dependencies, devDependencies } = await readManifest(cwd)
+      expect(named).toBe(name)
+      expect(await importedPackages(cwd, '*.test.ts')).toEqual(
+        expect.toSatisfy((used: string[]) =>
+          used.every((one) => one in { ...dependencies, ...devDependencies }),
+        ),
+      )
+      expect(await importedPackages(cwd, '!(*.test).ts')).toEqual(
+        expect.toSatisfy((used: string[]) => used.every((one) => one in dependencies)),
+      )
+    },
+    import: (line: string) => tidemark(cwd, ['import', '-', '--collection', 'shop/orders'], line),
+    tidemark: (args: readonly string[]) => tidemark(cwd, args),
+    start: (...args: readonly string[]) => startProgram(cwd, args),
+  }
+}
+
+interface Manifest {
+  readonly name: string
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly devDependencies: Readonly<Record<string, string>>
+}
+
+async function readManifest(cwd: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(cwd, 'package.json'), 'utf8')) as Manifest
+}
+
+async function importedPackages(cwd: string, files: string): Promise<readonly string[]> {
+  const found = new Set<string>()
+  for await (const file of glob(`src/${files}`, { cwd })) {
+    const code = await readFile(join(cwd, file), 'utf8')
+    for (const [, from = ''] of code.matchAll(/ from '([^.'][^']*)'/g)) {
+      const [scope = '', name = ''] = from.split('/')
+      if (!isBuiltin(from)) found.add(scope.startsWith('@') ? `${scope}/${name}` : scope)
+    }
+  }
+  return [...found]
+}
+
+async function tidemark(cwd: string, args: readonly string[], input = ''): Promise<void> {
+  const main = join(folder, 'node_modules', 'tidemark', 'dist', 'cli', 'main.js')
+  const child = execFile(process.execPath, [main, ...args, '--store', './data'], { cwd, env: ENV })
+  child.stdin?.end(input)
+  const [code] = (await once(child, 'close')) as [number | null]
+  expect(code).toBe(0)
+}
+
+function startProgram(cwd: string, args: readonly string[]) {
+  const child = spawn(process.execPath, [join('src', 'main.ts'), ...args], {
+    cwd,
+    env: ENV,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'close').then(() => child.exitCode)
+  const lines: string[] = []
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line))
+  return {
+    lines,
+    ended,
+    async printed(line: RegExp): Promise<void> {
+      await expect
+        .poll(() => {
+          if (child.exitCode !== null && !lines.some((one) => line.test(one)))
+            throw new Error(`ended with ${child.exitCode} after ${JSON.stringify(lines)}`)
+          return lines
+        })
+        .toContainEqual(expect.stringMatching(line))
+    },
+    async terminate(): Promise<number | null> {
+      child.kill('SIGTERM')
+      return ended
+    },
+  }
+}
