@@ -60,6 +60,16 @@ const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map<string, LoadCommand>(
     async (context) => (await import('./commands/ranges-command.ts')).rangesCommand(context),
   ],
   ['store', async (...args) => (await import('./commands/store-command.ts')).storeCommand(...args)],
+  [
+    'completion',
+    async (context, finish) => {
+      const { completionCommand } = await import('./commands/completion-command.ts')
+      return completionCommand(context, {
+        names: [...COMMANDS.keys()],
+        load: async (name) => COMMANDS.get(name)?.(context, finish),
+      })
+    },
+  ],
 ])
 
 /** The named command, or all of them without a name: for the help and the list of commands. */

@@ -79,7 +79,8 @@ async function listDatabases(
 ): Promise<ExitCode> {
   const rows: (readonly [string, number | '-'])[] = []
   let exitCode: ExitCode = EXIT.ok
-  for (const { id } of await store.listDatabases()) {
+  const ids = (await store.listDatabases()).map(({ id }) => id)
+  for (const id of ids.toSorted()) {
     try {
       rows.push([id, (await store.database(id).listCollections()).length])
     } catch (error) {
