@@ -1,12 +1,14 @@
 export { AddressUnavailableError } from './errors/address-unavailable-error.ts'
 export { AllVersionsOffError } from './errors/all-versions-off-error.ts'
 export { assertNever } from './errors/assert-never.ts'
+export { BadRequestError } from './errors/bad-request-error.ts'
 export { BatchFailedError } from './errors/batch-failed-error.ts'
 export { CodedError, errorCode } from './errors/coded-error.ts'
 export { hideCredentials } from './errors/hide-credentials.ts'
 export { CommitTooLargeError } from './errors/commit-too-large-error.ts'
 export { DocumentTooLargeError } from './errors/document-too-large-error.ts'
 export { FencedWriteError } from './errors/fenced-write-error.ts'
+export { ForbiddenError } from './errors/forbidden-error.ts'
 export { HorizonPassedError } from './errors/horizon-passed-error.ts'
 export { HostReplacedError } from './errors/host-replaced-error.ts'
 export { HostStoppedError } from './errors/host-stopped-error.ts'
@@ -33,14 +35,37 @@ export {
   ResourceNotFoundError,
   type ResourceKind,
 } from './errors/resource-errors.ts'
+export { SessionAheadError } from './errors/session-ahead-error.ts'
 export { StoreClosedError } from './errors/store-closed-error.ts'
 export { StoreDamagedError } from './errors/store-damaged-error.ts'
 export { StoreFormatError } from './errors/store-format-error.ts'
 export { StoreInUseError } from './errors/store-in-use-error.ts'
 export { StoreUnavailableError } from './errors/store-unavailable-error.ts'
+export { ThrottledError } from './errors/throttled-error.ts'
+export { UnauthorizedError } from './errors/unauthorized-error.ts'
 export { UniqueKeyError } from './errors/unique-key-error.ts'
 export { UnsupportedNodeError } from './errors/unsupported-node-error.ts'
 export { UnsupportedServerError } from './errors/unsupported-server-error.ts'
+
+export { answerDateMs, answerLsn, type AnswerHeader } from './protocol/answer-headers.ts'
+export { batchDocuments, wireOperations } from './protocol/batch-on-wire.ts'
+export { documentText, idOnPath, jsonText, type DocumentText } from './protocol/document-text.ts'
+export { isJsonRecord, type JsonRecord } from './protocol/json-record.ts'
+export { PresentPkRanges, type ListedRange } from './protocol/present-pk-ranges.ts'
+export {
+  FAILED_DEPENDENCY,
+  INTERNAL_ERROR,
+  wireStatus,
+  type WireStatus,
+} from './protocol/status-codes.ts'
+export { storedOf } from './protocol/stored-of.ts'
+export {
+  errorOfWire,
+  unknownOutcome,
+  type RequestEffect,
+  type RequestSubject,
+  type WireFailure,
+} from './protocol/wire-error.ts'
 
 export { bracketedHost, reachableHost } from './network/listening-address.ts'
 export { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from './network/loopback.ts'
@@ -53,6 +78,7 @@ export { textLogger } from './logging/text-logger.ts'
 export type { Clock, SleepOptions } from './clock.ts'
 export type { Random } from './random.ts'
 export { assertSupportedNode } from './platform/assert-supported-node.ts'
+export { parseHttpDate } from './platform/http-date.ts'
 export { stderrLogger } from './platform/stderr-logger.ts'
 export { systemClock } from './platform/system-clock.ts'
 export { systemRandom } from './platform/system-random.ts'
@@ -86,6 +112,7 @@ export {
   type DocumentVersion,
 } from './documents/document-stamp.ts'
 export type { BulkOperation, BulkOutcome } from './documents/bulk.ts'
+export { patchUnderCondition } from './documents/patch-under-condition.ts'
 export type { PatchOperation } from './documents/patch.ts'
 
 export {

@@ -1,7 +1,11 @@
-import { isLoopbackHost, isLoopbackOrigin, type Clock } from '@tidemark/contracts'
-import { ForbiddenError } from '../errors/forbidden-error.ts'
-import { UnauthorizedError } from '../errors/unauthorized-error.ts'
-import { parseHttpDate } from '../platform/http-date.ts'
+import {
+  isLoopbackHost,
+  isLoopbackOrigin,
+  type Clock,
+  ForbiddenError,
+  UnauthorizedError,
+  parseHttpDate,
+} from '@tidemark/contracts'
 import {
   acceptedKeys,
   includesEmulatorKey,

@@ -5,6 +5,7 @@ import {
   lsn,
   type FeedPosition,
   type FeedRange,
+  isJsonRecord,
 } from '@tidemark/contracts'
 import {
   EXTENSION_OPERATION,
@@ -13,7 +14,6 @@ import {
   type ExtensionCall,
 } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
-import { isJsonRecord } from '../protocol/request-values.ts'
 import type { RemoteContainer } from './remote-container.ts'
 import { parsed } from './wire-answer.ts'
 

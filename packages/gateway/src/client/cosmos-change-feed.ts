@@ -22,12 +22,12 @@ import {
   type FeedSupport,
   type JoinPositionsRequest,
   type SourceRange,
+  PresentPkRanges,
 } from '@tidemark/contracts'
 import { HEADER } from '../protocol/header-names.ts'
 import { changesOfItems, itemLsn } from './decode-items.ts'
 import type { ResolvedFeedOptions } from './feed-options.ts'
 import { httpDate } from './platform/http-fetch.ts'
-import { PresentPkRanges } from './present-pk-ranges.ts'
 import type { ContainerFacts, RemoteContainer } from './remote-container.ts'
 import { jsonOf, type WireAnswer } from './wire-answer.ts'
 
@@ -62,7 +62,7 @@ export class CosmosChangeFeed<T extends DocumentBody> implements ChangeFeedSourc
     this.description = container.description
     this.#container = container
     this.#facts = facts
-    this.#ranges = new PresentPkRanges(container)
+    this.#ranges = new PresentPkRanges((signal) => container.readPkRanges(signal))
     this.#options = options
   }
 

@@ -10,17 +10,19 @@ import {
   type Clock,
   type OptionRules,
   type Random,
+  errorOfWire,
+  unknownOutcome,
+  type RequestSubject,
+  isJsonRecord,
 } from '@tidemark/contracts'
 import { RequestSigner } from '../authorization/request-signer.ts'
 import { OWN_HEADER } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
-import { isJsonRecord } from '../protocol/request-values.ts'
 import { resourcePath } from '../protocol/resource-path.ts'
 import { httpDate, systemFetch, type HttpFetch } from './platform/http-fetch.ts'
 import { isConnectionRefused } from './connection-refused.ts'
 import { retryDelayMs, type RequestFailure, type RetryLimits } from './retry-policy.ts'
 import { parsed, type WireAnswer } from './wire-answer.ts'
-import { errorOfWire, unknownOutcome, type RequestSubject } from './wire-error.ts'
 
 export interface CosmosConnectionOptions {
   /** `https://account.documents.azure.com:443/`, or the endpoint of a Tidemark gateway. */

@@ -1,13 +1,11 @@
 import {
-  PreconditionFailedError,
-  ResourceNotFoundError,
   checkOptions,
-  errorCode,
   extractPartitionKey,
   lsn,
   partitionKeyComponents,
   partitionKeyPathSegments,
   partitionKeyText,
+  patchUnderCondition,
   type BatchOperation,
   type BatchResult,
   type CommitOptions,
@@ -25,25 +23,27 @@ import {
   type Stored,
   type WriteOptions,
   type WriteResult,
+  wireOperations,
+  batchDocuments,
+  documentText,
+  idOnPath,
+  jsonText,
+  PresentPkRanges,
+  answerLsn,
+  storedOf,
 } from '@tidemark/contracts'
 import { OWN_HEADER, asciiJson } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
-import { batchBody, batchDocuments, batchLsns } from './batch-on-wire.ts'
 import { NOTHING_CAME, callToWrite, callWaiting } from './call-extension.ts'
 import type { CosmosConnection } from './cosmos-connection.ts'
-import { documentText, idOnPath, jsonText } from './document-text.ts'
 import { createContainer } from './create-container.ts'
-import { storedOf } from './decode-rows.ts'
-import { PresentPkRanges } from './present-pk-ranges.ts'
 import { readPartitionByExtension, readPartitionInPages } from './read-remote-partition.ts'
 import { containerNameRules, RemoteContainer, type ContainerName } from './remote-container.ts'
-import { answerLsn, jsonOf, serverTimeMs, type WireAnswer } from './wire-answer.ts'
+import { jsonOf, parsed, serverTimeMs, type WireAnswer } from './wire-answer.ts'
 
 const DATE_RESOLUTION_MS = 1000
 /** For a gateway that lets no client wait. */
 const POLL_INTERVAL_MS = 1000
-/** A patch under a condition of the caller's, of a document that others write to all the time. */
-const MAX_PATCH_ATTEMPTS = 20
 
 /**
  * A container over HTTP as a collection, for leases and dead letters. The first call looks it up.
@@ -63,7 +63,7 @@ export class CosmosDocumentCollection<
     checkOptions(name, containerNameRules)
     this.id = name.container
     this.#container = new RemoteContainer(connection, name)
-    this.#ranges = new PresentPkRanges(this.#container)
+    this.#ranges = new PresentPkRanges((signal) => this.#container.readPkRanges(signal))
   }
 
   get identity(): string {
@@ -98,7 +98,7 @@ export class CosmosDocumentCollection<
     })
     const notModified = answer.status === 304
     const document =
-      answer.status === 200 ? this.#stored(jsonOf(answer), answerLsn(answer)) : undefined
+      answer.status === 200 ? this.#stored(jsonOf(answer), answerLsn(answer.header)) : undefined
     return { document, notModified, serverTimeMs: serverTimeMs(answer) }
   }
 
@@ -115,30 +115,16 @@ export class CosmosDocumentCollection<
   }
 
   /** The client evaluates a condition, on a version that the patch then requires. At most 10 operations, as on the wire. */
-  async patch(
+  patch(
     id: string,
     partitionKey: PartitionKey,
     operations: readonly PatchOperation[],
     options: PatchOptions<T> = {},
   ): Promise<WriteResult<T>> {
-    const { condition, ...rest } = options
-    if (condition === undefined) return this.#patch(id, partitionKey, { operations, options: rest })
-    for (let attempt = 1; ; attempt++) {
-      const { document } = await this.read(id, partitionKey, { signal: options.signal })
-      // A document made after this read would be patched without being judged.
-      if (document === undefined) throw new ResourceNotFoundError('document', id)
-      if (!condition(document)) {
-        throw new PreconditionFailedError(id, 'the condition of the patch is not true')
-      }
-      const matchesAny = options.ifMatch === undefined || options.ifMatch === '*'
-      const ifMatch = matchesAny ? document._etag : options.ifMatch
-      try {
-        return await this.#patch(id, partitionKey, { operations, options: { ...rest, ifMatch } })
-      } catch (error) {
-        const isOvertaken = errorCode(error) === 'ERR_PRECONDITION_FAILED' && matchesAny
-        if (!isOvertaken || attempt >= MAX_PATCH_ATTEMPTS) throw error
-      }
-    }
+    const read = () => this.read(id, partitionKey, { signal: options.signal })
+    return patchUnderCondition({ id, read, options }, (given) =>
+      this.#patch(id, partitionKey, { operations, options: given }),
+    )
   }
 
   async delete(
@@ -154,7 +140,7 @@ export class CosmosDocumentCollection<
       subject: { resource: 'document', id, effect: 'write' },
       signal: options.signal,
     })
-    return { lsn: lsn(answerLsn(answer)), serverTimeMs: serverTimeMs(answer) }
+    return { lsn: lsn(answerLsn(answer.header)), serverTimeMs: serverTimeMs(answer) }
   }
 
   async batch(
@@ -173,16 +159,23 @@ export class CosmosDocumentCollection<
         [HEADER.batchAtomic]: 'true',
         ...(sync === false && hasExtensions && { [OWN_HEADER.sync]: 'false' }),
       },
-      body: batchBody(operations),
+      body: jsonText(wireOperations(operations)),
       subject: { resource: 'collection', id: this.id, effect: onlyReads ? 'none' : 'write' },
       signal,
     })
     const lsns = batchLsns(answer)
-    const documents = batchDocuments(answer, operations).map((body, index) =>
-      body === undefined ? undefined : this.#stored(body, lsns?.[index] ?? answerLsn(answer)),
+    const said = {
+      code: answer.header(OWN_HEADER.errorCode),
+      detail: answer.header(OWN_HEADER.errorDetail),
+    }
+    const results = batchDocuments(parsed(answer.body), operations, said)
+    const documents = results.map((body, index) =>
+      body === undefined
+        ? undefined
+        : this.#stored(body, lsns?.[index] ?? answerLsn(answer.header)),
     )
     return {
-      lsn: onlyReads ? undefined : lsn(answerLsn(answer)),
+      lsn: onlyReads ? undefined : lsn(answerLsn(answer.header)),
       documents,
       serverTimeMs: serverTimeMs(answer),
     }
@@ -291,7 +284,7 @@ export class CosmosDocumentCollection<
   }
 
   #written(answer: WireAnswer): WriteResult<T> {
-    const document = this.#stored(jsonOf(answer), answerLsn(answer))
+    const document = this.#stored(jsonOf(answer), answerLsn(answer.header))
     return {
       document,
       etag: document._etag,
@@ -331,4 +324,11 @@ function conditionHeaders({
     ...(ifMatch !== undefined && { [HEADER.ifMatch]: ifMatch }),
     ...(ifNoneMatch !== undefined && { [HEADER.ifNoneMatch]: ifNoneMatch }),
   }
+}
+
+/** LSN of each result's document, where the server is our gateway and something was read; else undefined. */
+function batchLsns({ header }: WireAnswer): readonly (number | undefined)[] | undefined {
+  return header(OWN_HEADER.lsns)
+    ?.split(',')
+    .map((text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined))
 }

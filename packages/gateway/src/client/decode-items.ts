@@ -9,9 +9,10 @@ import {
   type FeedMode,
   type Stored,
   type VersionChange,
+  isJsonRecord,
+  type JsonRecord,
+  storedOf,
 } from '@tidemark/contracts'
-import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
-import { storedOf } from './decode-rows.ts'
 import type { ContainerFacts } from './remote-container.ts'
 
 /**

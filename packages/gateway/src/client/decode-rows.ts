@@ -5,8 +5,8 @@ import {
   type FeedPage,
   type FeedRow,
   type PortableChanges,
-  type Stored,
   type VersionRow,
+  isJsonRecord,
 } from '@tidemark/contracts'
 import {
   TEXTS_START,
@@ -14,7 +14,6 @@ import {
   type VersionOnWire,
   type VersionRowOnWire,
 } from '../protocol/extension-wire.ts'
-import { isJsonRecord } from '../protocol/request-values.ts'
 import { notOurs, positionOf } from './call-extension.ts'
 import { parsed } from './wire-answer.ts'
 
@@ -79,20 +78,4 @@ class TextCutter {
     this.#at += units + 1
     return text
   }
-}
-
-/**
- * What a server says is a document. Users say what they keep in a container. `_attachments`, which the wire adds and
- * nothing reads, is left out, so that documents are as in process.
- */
-export function storedOf<T extends DocumentBody>(value: unknown): Stored<T> {
-  let document = value
-  if (isJsonRecord(value) && Object.hasOwn(value, '_attachments')) {
-    const { _attachments, ...rest } = value
-    void _attachments
-    document = rest
-  }
-  // The one place of the client where JSON becomes a typed document.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see the line above
-  return document as Stored<T>
 }

@@ -3,13 +3,14 @@ import {
   UnsupportedServerError,
   type DocumentBody,
   type Stored,
+  isJsonRecord,
+  answerLsn,
+  storedOf,
 } from '@tidemark/contracts'
 import { HEADER } from '../protocol/header-names.ts'
-import { isJsonRecord } from '../protocol/request-values.ts'
 import { callExtension, notOurs } from './call-extension.ts'
-import { storedOf } from './decode-rows.ts'
 import type { RemoteContainer } from './remote-container.ts'
-import { answerLsn, jsonOf, serverTimeMs as timeOf } from './wire-answer.ts'
+import { jsonOf, serverTimeMs as timeOf } from './wire-answer.ts'
 
 export interface PartitionRead<T extends DocumentBody> {
   readonly documents: readonly Stored<T>[]
@@ -86,7 +87,7 @@ async function readPages<T extends DocumentBody>(
     const { Documents: items } = jsonOf(answer)
     if (!Array.isArray(items)) throw new UnsupportedServerError('the server answers no documents')
     // The service's documents have no `_lsn` outside of feeds: the LSN of the answer is used then.
-    const lsn = answerLsn(answer)
+    const lsn = answerLsn(answer.header)
     documents.push(...items.map((item) => ({ ...storedOf<T>(item), _lsn: lsn })))
     // The earliest: nothing that was read later is taken for older than it is.
     serverTimeMs ??= timeOf(answer)

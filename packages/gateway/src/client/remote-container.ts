@@ -6,10 +6,11 @@ import {
   requiredOption,
   type OptionRules,
   type PartitionKeyDefinition,
+  isJsonRecord,
 } from '@tidemark/contracts'
 import { OWN_HEADER } from '../protocol/extension-wire.ts'
+import { HEADER } from '../protocol/header-names.ts'
 import { INTENDED_CONTAINER } from '../protocol/intended-container.ts'
-import { isJsonRecord } from '../protocol/request-values.ts'
 import type { CosmosConnection, WireRequest } from './cosmos-connection.ts'
 import { jsonOf, type WireAnswer } from './wire-answer.ts'
 
@@ -84,6 +85,29 @@ export class RemoteContainer {
     const rid = this.#known?.rid
     const headers = { ...request.headers, ...(rid !== undefined && { [INTENDED_CONTAINER]: rid }) }
     return this.connection.send({ ...request, headers, path })
+  }
+
+  /** The pkranges as the server lists them. */
+  async readPkRanges(signal?: AbortSignal): Promise<readonly unknown[]> {
+    const { container: id } = this.name
+    const ranges: unknown[] = []
+    let continuation: string | undefined
+    do {
+      const answer = await this.send({
+        method: 'GET',
+        path: ['pkranges'],
+        headers: continuation === undefined ? {} : { [HEADER.continuation]: continuation },
+        subject: { resource: 'collection', id, effect: 'none' },
+        signal,
+      })
+      const { PartitionKeyRanges: list } = jsonOf(answer)
+      if (!Array.isArray(list)) {
+        throw new UnsupportedServerError(`container ${id}: the server lists no pkranges`)
+      }
+      for (const range of list) ranges.push(range)
+      continuation = answer.header(HEADER.continuation)
+    } while (continuation !== undefined)
+    return ranges
   }
 
   async #read(signal: AbortSignal | undefined): Promise<ContainerFacts> {

@@ -1,5 +1,4 @@
-import { lsn, type GroupPosition, type GroupPositions } from '@tidemark/contracts'
-import { isJsonRecord } from '../protocol/request-values.ts'
+import { lsn, type GroupPosition, type GroupPositions, isJsonRecord } from '@tidemark/contracts'
 import { callExtension, callToWrite, notOurs } from './call-extension.ts'
 import type { RemoteContainer } from './remote-container.ts'
 

@@ -1,5 +1,6 @@
+import type { RequestEffect } from '@tidemark/contracts'
 import { expect, test } from 'vitest'
-import { retryDelayMs, type RequestEffect, type RequestFailure } from './retry-policy.ts'
+import { retryDelayMs, type RequestFailure } from './retry-policy.ts'
 
 const LIMITS = { maxAttempts: 10, maxRetryMs: 30_000 }
 const answer = (status: number, retryAfterMs?: number): RequestFailure => ({

@@ -1,3 +1,5 @@
+import type { RequestEffect } from '@tidemark/contracts'
+
 /** What a request came to that did not succeed. */
 export type RequestFailure =
   | {
@@ -10,9 +12,6 @@ export type RequestFailure =
   | { readonly kind: 'refused' }
   /** The connection broke, or there was no answer in time: the outcome is unknown. */
   | { readonly kind: 'lost' }
-
-/** Whether a request changes anything. One that does is repeated only if it was certainly not done. */
-export type RequestEffect = 'none' | 'write'
 
 export interface RetryLimits {
   readonly maxAttempts: number

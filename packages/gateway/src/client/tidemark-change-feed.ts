@@ -18,9 +18,10 @@ import {
   type JoinPositionsRequest,
   type PositionAtRequest,
   type SourceRange,
+  PresentPkRanges,
+  isJsonRecord,
 } from '@tidemark/contracts'
 import type { ExtensionCall } from '../protocol/extension-wire.ts'
-import { isJsonRecord } from '../protocol/request-values.ts'
 import {
   NOTHING_CAME,
   callExtension,
@@ -33,7 +34,6 @@ import {
 import { BroughtPages, type PageWanted } from './brought-pages.ts'
 import type { ResolvedFeedOptions } from './feed-options.ts'
 import { pageOf } from './decode-rows.ts'
-import { PresentPkRanges } from './present-pk-ranges.ts'
 import type { ContainerFacts, RemoteContainer } from './remote-container.ts'
 import { RemotePositions } from './remote-positions.ts'
 
@@ -61,7 +61,7 @@ export class TidemarkChangeFeed<T extends DocumentBody> implements ChangeFeedSou
     this.description = container.description
     this.positions = new RemotePositions(container)
     this.#container = container
-    this.#ranges = new PresentPkRanges(container)
+    this.#ranges = new PresentPkRanges((signal) => container.readPkRanges(signal))
     this.#options = options
   }
 

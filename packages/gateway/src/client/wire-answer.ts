@@ -1,8 +1,10 @@
-import { UnsupportedServerError } from '@tidemark/contracts'
-import { parseHttpDate } from '../platform/http-date.ts'
+import {
+  UnsupportedServerError,
+  isJsonRecord,
+  type JsonRecord,
+  answerDateMs,
+} from '@tidemark/contracts'
 import { OWN_HEADER } from '../protocol/extension-wire.ts'
-import { HEADER } from '../protocol/header-names.ts'
-import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
 
 /** What a server answered. */
 export interface WireAnswer {
@@ -39,17 +41,5 @@ export function parsed(text: string): unknown {
  */
 export function serverTimeMs({ header }: WireAnswer): number {
   const own = Number(header(OWN_HEADER.serverTimeMs) ?? Number.NaN)
-  if (Number.isFinite(own)) return own
-  const dateMs = parseHttpDate(header(HEADER.date) ?? '')
-  if (dateMs !== undefined) return dateMs
-  throw new UnsupportedServerError('the answer has no date header')
-}
-
-/** The LSN of an answer: of its header, else of its session token; 0 when it says none. */
-export function answerLsn({ header }: WireAnswer): number {
-  const own = Number(header(HEADER.lsn) ?? Number.NaN)
-  if (Number.isSafeInteger(own) && own >= 0) return own
-  const [, token] = /:-?\d+#(\d+)/.exec(header(HEADER.sessionToken) ?? '') ?? []
-  const seen = Number(token ?? Number.NaN)
-  return Number.isSafeInteger(seen) ? seen : 0
+  return Number.isFinite(own) ? own : answerDateMs(header)
 }

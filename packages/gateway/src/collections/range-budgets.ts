@@ -1,5 +1,4 @@
-import { InvalidOptionError, type Clock } from '@tidemark/contracts'
-import { ThrottledError } from '../errors/throttled-error.ts'
+import { InvalidOptionError, type Clock, ThrottledError } from '@tidemark/contracts'
 
 /** Names of collections change; their ranges' budgets are small, but not for ever. */
 const MAX_BUDGETS = 100_000

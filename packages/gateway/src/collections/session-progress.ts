@@ -1,6 +1,5 @@
-import type { Clock, FeedRange } from '@tidemark/contracts'
+import { type Clock, type FeedRange, SessionAheadError } from '@tidemark/contracts'
 import type { OpenCollection, RangeRecord } from '@tidemark/store/engine'
-import { SessionAheadError } from '../errors/session-ahead-error.ts'
 import { parseSessionToken, type SessionProgress } from '../protocol/session-token.ts'
 
 /** How long a read waits for a state that its session has seen, in ms (CF-15). */

@@ -1,5 +1,4 @@
-import { ResourceNotFoundError } from '@tidemark/contracts'
-import { BadRequestError } from '../errors/bad-request-error.ts'
+import { ResourceNotFoundError, BadRequestError } from '@tidemark/contracts'
 import { named } from '../resources/resource-names.ts'
 import { pageCharge } from '../protocol/request-charge.ts'
 import type { GatewayContext, GatewayRequest } from '../requests/gateway-request.ts'

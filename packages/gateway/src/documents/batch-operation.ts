@@ -1,7 +1,12 @@
-import type { BatchOperation, DocumentBody } from '@tidemark/contracts'
-import { BadRequestError } from '../errors/bad-request-error.ts'
+import {
+  type BatchOperation,
+  type DocumentBody,
+  BadRequestError,
+  isJsonRecord,
+  type JsonRecord,
+} from '@tidemark/contracts'
 import { RequestTooLargeError } from '../errors/request-too-large-error.ts'
-import { isJsonRecord, parseJson, type JsonRecord } from '../protocol/request-values.ts'
+import { parseJson } from '../protocol/request-values.ts'
 import type { QueryBudget } from '../query/query-budget.ts'
 import { parsePatch } from './patch-document.ts'
 import { documentBody } from './write-document.ts'

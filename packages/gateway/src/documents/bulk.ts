@@ -5,10 +5,10 @@ import {
   errorCode,
   rangeContainsEpk,
   type PartitionKeyComponent,
+  BadRequestError,
 } from '@tidemark/contracts'
 import type { EncodedPartitionKey, RangeRecord } from '@tidemark/store/engine'
 import type { FoundCollection } from '../collections/collection-directory.ts'
-import { BadRequestError } from '../errors/bad-request-error.ts'
 import { assertIntended } from '../protocol/intended-container.ts'
 import { rangeNumber } from '../protocol/range-header.ts'
 import { HEADER } from '../protocol/header-names.ts'

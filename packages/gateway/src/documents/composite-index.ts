@@ -1,5 +1,4 @@
-import { partitionKeyPathSegments } from '@tidemark/contracts'
-import { isJsonRecord } from '../protocol/request-values.ts'
+import { partitionKeyPathSegments, isJsonRecord } from '@tidemark/contracts'
 import { BadQueryError } from '../query/bad-query-error.ts'
 import { documentPath } from '../query/execution/equalities.ts'
 import type { Query } from '../query/syntax/query.ts'

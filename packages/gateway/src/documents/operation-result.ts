@@ -1,7 +1,6 @@
 import { readCharge, writeCharge } from '../protocol/request-charge.ts'
-import { FAILED_DEPENDENCY } from '../protocol/status-codes.ts'
 import { wireError } from '../protocol/error-answer.ts'
-import type { BatchOperation } from '@tidemark/contracts'
+import { type BatchOperation, FAILED_DEPENDENCY } from '@tidemark/contracts'
 import { documentText } from './document-text.ts'
 import { storedHead } from './stored-head.ts'
 

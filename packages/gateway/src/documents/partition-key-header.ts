@@ -2,9 +2,9 @@ import {
   InvalidPartitionKeyError,
   parsePartitionKeyText,
   type PartitionKeyComponent,
+  BadRequestError,
 } from '@tidemark/contracts'
 import type { OpenCollection } from '@tidemark/store/engine'
-import { BadRequestError } from '../errors/bad-request-error.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { hasSystemKey } from '../resources/system-key.ts'
 import type { GatewayRequest } from '../requests/gateway-request.ts'

@@ -1,6 +1,5 @@
-import type { PatchOperation } from '@tidemark/contracts'
-import { BadRequestError } from '../errors/bad-request-error.ts'
-import { isJsonRecord, parseJson } from '../protocol/request-values.ts'
+import { type PatchOperation, BadRequestError, isJsonRecord } from '@tidemark/contracts'
+import { parseJson } from '../protocol/request-values.ts'
 import type { QueryBudget } from '../query/query-budget.ts'
 import type { Operation } from '../requests/gateway-request.ts'
 import { addressedId } from './addressed-id.ts'

@@ -5,9 +5,9 @@ import {
   partitionKeyPathSegments,
   type FeedRange,
   type PartitionKeyComponent,
+  BadRequestError,
 } from '@tidemark/contracts'
 import { singleEpkRange, type OpenCollection, type RangeRecord } from '@tidemark/store/engine'
-import { BadRequestError } from '../errors/bad-request-error.ts'
 import { epkBounds } from '../protocol/epk-headers.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { rangeNumber } from '../protocol/range-header.ts'

@@ -4,9 +4,9 @@ import {
   parsePartitionKeyText,
   partitionKeyText,
   type FeedRange,
+  BadRequestError,
 } from '@tidemark/contracts'
 import { positionWithin, type OpenCollection, type ScanPosition } from '@tidemark/store/engine'
-import { BadRequestError } from '../errors/bad-request-error.ts'
 import { documentText } from './document-text.ts'
 import type { DocumentSource } from '../query/document-source.ts'
 import type { Json, JsonObject } from '../query/json.ts'

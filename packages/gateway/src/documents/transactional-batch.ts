@@ -4,8 +4,8 @@ import {
   partitionKeyText,
   type BatchOperation,
   type DocumentBody,
+  BadRequestError,
 } from '@tidemark/contracts'
-import { BadRequestError } from '../errors/bad-request-error.ts'
 import { OWN_HEADER } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { ownErrorHeaders } from '../protocol/own-error-headers.ts'

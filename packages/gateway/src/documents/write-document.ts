@@ -1,11 +1,15 @@
-import type { DocumentBody, WriteOptions } from '@tidemark/contracts'
+import {
+  type DocumentBody,
+  type WriteOptions,
+  BadRequestError,
+  type JsonRecord,
+} from '@tidemark/contracts'
 import type { TextWriteResult } from '@tidemark/store'
-import { BadRequestError } from '../errors/bad-request-error.ts'
 import { NOT_SUPPORTED, refusalOf } from '../errors/not-supported.ts'
 import { UnsupportedRequestError } from '../errors/unsupported-request-error.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { writeCharge } from '../protocol/request-charge.ts'
-import { isTrue, parseJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
+import { isTrue, parseJsonRecord } from '../protocol/request-values.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { addressedId } from './addressed-id.ts'
 import { documentText } from './document-text.ts'

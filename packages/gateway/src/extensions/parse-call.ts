@@ -8,11 +8,13 @@ import {
   type GroupPosition,
   type HeldPosition,
   type StartPosition,
+  BadRequestError,
+  isJsonRecord,
+  type JsonRecord,
 } from '@tidemark/contracts'
 import { parseIsoDate } from '../platform/iso-date.ts'
-import { BadRequestError } from '../errors/bad-request-error.ts'
 import { OWN_HEADER, type ExtensionCall } from '../protocol/extension-wire.ts'
-import { isJsonRecord, parseJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
+import { parseJsonRecord } from '../protocol/request-values.ts'
 
 /**
  * Reads a call from its header. What the store checks itself (continuations, limits, names) is left to it.

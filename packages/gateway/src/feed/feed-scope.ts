@@ -5,10 +5,10 @@ import {
   rangeContains,
   RangeGoneError,
   type FeedRange,
+  BadRequestError,
 } from '@tidemark/contracts'
 import { singleEpkRange, type OpenCollection, type RangeRecord } from '@tidemark/store/engine'
 import { partitionKeyPrefix } from '../documents/partition-key-header.ts'
-import { BadRequestError } from '../errors/bad-request-error.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { epkBounds } from '../protocol/epk-headers.ts'
 import { assertIntended } from '../protocol/intended-container.ts'

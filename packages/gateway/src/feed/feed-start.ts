@@ -1,7 +1,5 @@
 import type { FeedStart, OpenCollection, RangeRecord } from '@tidemark/store/engine'
-import type { FeedMode, FeedRange } from '@tidemark/contracts'
-import { BadRequestError } from '../errors/bad-request-error.ts'
-import { parseHttpDate } from '../platform/http-date.ts'
+import { type FeedMode, type FeedRange, BadRequestError, parseHttpDate } from '@tidemark/contracts'
 import { HEADER } from '../protocol/header-names.ts'
 import type { GatewayRequest } from '../requests/gateway-request.ts'
 import { parseRangesEtag, type RangePositions } from './range-positions.ts'

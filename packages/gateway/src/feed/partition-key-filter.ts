@@ -2,9 +2,9 @@ import {
   extractPartitionKey,
   partitionKeyPathSegments,
   partitionKeyText,
+  isJsonRecord,
 } from '@tidemark/contracts'
 import type { OpenCollection } from '@tidemark/store/engine'
-import { isJsonRecord } from '../protocol/request-values.ts'
 
 /** Of longer texts version 1 hashes, and keeps in the EPK, the beginning only. */
 const V1_MAX_CHARS = 100

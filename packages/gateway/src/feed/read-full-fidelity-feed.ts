@@ -1,7 +1,11 @@
-import { HorizonPassedError, parsePartitionKeyText, type VersionRow } from '@tidemark/contracts'
+import {
+  HorizonPassedError,
+  parsePartitionKeyText,
+  type VersionRow,
+  BadRequestError,
+} from '@tidemark/contracts'
 import { feedDocumentText } from '../documents/document-text.ts'
 import type { OpenCollection } from '@tidemark/store/engine'
-import { BadRequestError } from '../errors/bad-request-error.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import type { RequestedStart } from './feed-start.ts'
 import { MAX_FEED_CHARS, assertNotBeyond, feedItemCount } from './feed-limits.ts'

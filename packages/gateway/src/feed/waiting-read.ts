@@ -1,4 +1,4 @@
-import { BadRequestError } from '../errors/bad-request-error.ts'
+import { BadRequestError } from '@tidemark/contracts'
 import type { OpenCollection } from '@tidemark/store/engine'
 import { HEADER } from '../protocol/header-names.ts'
 import { wholeNumber } from '../protocol/request-values.ts'

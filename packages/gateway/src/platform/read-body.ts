@@ -1,8 +1,8 @@
+import { BadRequestError } from '@tidemark/contracts'
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { NOT_SUPPORTED, refusalOf } from '../errors/not-supported.ts'
 import { UnsupportedRequestError } from '../errors/unsupported-request-error.ts'
-import { BadRequestError } from '../errors/bad-request-error.ts'
 import { ClientGoneError } from '../errors/client-gone-error.ts'
 import { RequestTooLargeError } from '../errors/request-too-large-error.ts'
 

@@ -1,6 +1,6 @@
+import { BadRequestError } from '@tidemark/contracts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ReadableStream } from 'node:stream/web'
-import { BadRequestError } from '../errors/bad-request-error.ts'
 import { isUnread, tooLarge } from './read-body.ts'
 import { drained } from './send-answer.ts'
 

@@ -1,5 +1,4 @@
-import type { FeedRange } from '@tidemark/contracts'
-import { BadRequestError } from '../errors/bad-request-error.ts'
+import { type FeedRange, BadRequestError } from '@tidemark/contracts'
 import { HEADER } from './header-names.ts'
 
 /**

@@ -1,9 +1,14 @@
-import { CodedError, errorCode } from '@tidemark/contracts'
-import { ThrottledError } from '../errors/throttled-error.ts'
+import {
+  CodedError,
+  errorCode,
+  ThrottledError,
+  INTERNAL_ERROR,
+  wireStatus,
+  type WireStatus,
+} from '@tidemark/contracts'
 import type { Answer } from './answer.ts'
 import { HEADER } from './header-names.ts'
 import { ownErrorHeaders } from './own-error-headers.ts'
-import { INTERNAL_ERROR, wireStatus, type WireStatus } from './status-codes.ts'
 
 /** An error as the wire has it, of a whole request or of one operation of a batch. */
 export interface WireError extends WireStatus {

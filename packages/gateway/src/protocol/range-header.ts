@@ -1,4 +1,4 @@
-import { BadRequestError } from '../errors/bad-request-error.ts'
+import { BadRequestError } from '@tidemark/contracts'
 import { HEADER } from './header-names.ts'
 
 /**

@@ -1,15 +1,5 @@
-import { BadRequestError } from '../errors/bad-request-error.ts'
+import { BadRequestError, isJsonRecord, type JsonRecord } from '@tidemark/contracts'
 import { surveyJson } from './survey-json.ts'
-
-/** A JSON object of which nothing is known. */
-export interface JsonRecord {
-  readonly [name: string]: unknown
-}
-
-/** True for a JSON object, not for an array or null. */
-export function isJsonRecord(value: unknown): value is JsonRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 /**
  * Most lists and objects inside one another. JSON.parse takes any number, but comparing such a value or writing it as

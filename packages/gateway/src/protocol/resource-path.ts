@@ -1,4 +1,4 @@
-import { BadRequestError } from '../errors/bad-request-error.ts'
+import { BadRequestError } from '@tidemark/contracts'
 
 /** A request's path, and what of it the signature covers. */
 export interface ResourcePath {

@@ -1,8 +1,12 @@
-import { InvalidOptionError, RangeGoneError, ResourceNotFoundError } from '@tidemark/contracts'
+import {
+  InvalidOptionError,
+  RangeGoneError,
+  ResourceNotFoundError,
+  ThrottledError,
+  wireStatus,
+} from '@tidemark/contracts'
 import { expect, test } from 'vitest'
-import { ThrottledError } from '../errors/throttled-error.ts'
 import { errorAnswer, wireError } from './error-answer.ts'
-import { wireStatus } from './status-codes.ts'
 
 test.each([
   ['ERR_NOT_FOUND', 404, undefined],

@@ -1,5 +1,5 @@
-import { BadRequestError } from '../errors/bad-request-error.ts'
-import { isJsonRecord, parseJsonRecord, type ParseBudget } from '../protocol/request-values.ts'
+import { BadRequestError, isJsonRecord } from '@tidemark/contracts'
+import { parseJsonRecord, type ParseBudget } from '../protocol/request-values.ts'
 import type { Json } from '../query/json.ts'
 import type { QueryParameter } from '../query/query-options.ts'
 

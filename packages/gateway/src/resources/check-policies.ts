@@ -1,5 +1,4 @@
-import { BadRequestError } from '../errors/bad-request-error.ts'
-import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
+import { BadRequestError, isJsonRecord, type JsonRecord } from '@tidemark/contracts'
 import { SHAPES } from './indexing-policy.ts'
 import { isIndexedPath, isPropertyPath } from './property-path.ts'
 

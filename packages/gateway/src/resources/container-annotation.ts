@@ -1,6 +1,6 @@
+import { isJsonRecord, type JsonRecord } from '@tidemark/contracts'
 import type { CollectionRecord, DatabaseRecord } from '@tidemark/store'
 import { uniqueKeysOf } from '../collections/unique-key-policy.ts'
-import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
 import { inferredEcho } from './container-definition.ts'
 import { DEFAULT_OFFER, type Offer } from './offer.ts'
 

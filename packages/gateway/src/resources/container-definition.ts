@@ -1,8 +1,11 @@
-import type { PartitionKeyDefinition } from '@tidemark/contracts'
+import {
+  type PartitionKeyDefinition,
+  BadRequestError,
+  isJsonRecord,
+  type JsonRecord,
+} from '@tidemark/contracts'
 import type { CollectionRecord, CollectionSettings } from '@tidemark/store'
 import { uniqueKeysOf } from '../collections/unique-key-policy.ts'
-import { BadRequestError } from '../errors/bad-request-error.ts'
-import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
 import { completeIndexingPolicy, indexingModeOf } from './indexing-policy.ts'
 
 /** A container as a client defines it, checked as far as the store does not do it. */

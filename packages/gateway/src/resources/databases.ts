@@ -1,5 +1,5 @@
+import { BadRequestError } from '@tidemark/contracts'
 import type { DatabaseRecord } from '@tidemark/store'
-import { BadRequestError } from '../errors/bad-request-error.ts'
 import { jsonAnswer } from '../protocol/answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { parseJsonRecord } from '../protocol/request-values.ts'

@@ -1,5 +1,4 @@
-import { BadRequestError } from '../errors/bad-request-error.ts'
-import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
+import { BadRequestError, isJsonRecord, type JsonRecord } from '@tidemark/contracts'
 
 const ETAG_PATH = '/"_etag"/?'
 const ROOT_PATHS: ReadonlySet<unknown> = new Set(['/*', '/'])

@@ -1,13 +1,8 @@
+import { BadRequestError, isJsonRecord, type JsonRecord } from '@tidemark/contracts'
 import { MAX_PARTITION_COUNT } from '@tidemark/store'
 import { ridBytes } from '@tidemark/store/engine'
-import { BadRequestError } from '../errors/bad-request-error.ts'
 import { HEADER } from '../protocol/header-names.ts'
-import {
-  isJsonRecord,
-  parseJson,
-  wholeNumber,
-  type JsonRecord,
-} from '../protocol/request-values.ts'
+import { parseJson, wholeNumber } from '../protocol/request-values.ts'
 import type { GatewayRequest } from '../requests/gateway-request.ts'
 
 /** The throughput that a container was given. It decides how many pkranges there are, and nothing else. */

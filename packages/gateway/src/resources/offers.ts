@@ -1,12 +1,16 @@
-import { ResourceNotFoundError, errorCode } from '@tidemark/contracts'
+import {
+  ResourceNotFoundError,
+  errorCode,
+  BadRequestError,
+  type JsonRecord,
+} from '@tidemark/contracts'
 import type { Collection, CollectionRecord, DatabaseRecord, Store } from '@tidemark/store'
 import { collectionSelfLink } from '@tidemark/store/engine'
-import { BadRequestError } from '../errors/bad-request-error.ts'
 import { GatewayStoppingError } from '../errors/gateway-stopping-error.ts'
 import { jsonAnswer, type Answer } from '../protocol/answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { METADATA_CHARGE, chargeText } from '../protocol/request-charge.ts'
-import { parseJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
+import { parseJsonRecord } from '../protocol/request-values.ts'
 import type { ResourcePath } from '../protocol/resource-path.ts'
 import { eventLoopTurn } from '../platform/event-loop-turn.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'

@@ -1,5 +1,5 @@
+import { BadRequestError } from '@tidemark/contracts'
 import type { CollectionNames } from '../collections/collection-directory.ts'
-import { BadRequestError } from '../errors/bad-request-error.ts'
 import type { ResourcePath } from '../protocol/resource-path.ts'
 
 /** The name of the database of a path below `dbs`. */

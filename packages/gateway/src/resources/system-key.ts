@@ -1,6 +1,6 @@
+import { isJsonRecord, type JsonRecord } from '@tidemark/contracts'
 import type { CollectionRecord } from '@tidemark/store'
 import { HEADER } from '../protocol/header-names.ts'
-import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
 import type { GatewayRequest } from '../requests/gateway-request.ts'
 import { annotationOf } from './container-annotation.ts'
 

@@ -1,6 +1,6 @@
+import { BadRequestError } from '@tidemark/contracts'
 import type { IncomingMessage } from 'node:http'
 import type { Authorizer, Signer } from '../authorization/authorizer.ts'
-import { BadRequestError } from '../errors/bad-request-error.ts'
 import { GatewayStoppingError } from '../errors/gateway-stopping-error.ts'
 import { clientAddress } from '../platform/client-address.ts'
 import type { NodeBindings } from '../platform/node-bindings.ts'

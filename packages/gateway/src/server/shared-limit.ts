@@ -1,4 +1,4 @@
-import { ThrottledError } from '../errors/throttled-error.ts'
+import { ThrottledError } from '@tidemark/contracts'
 import { shareOf } from '../platform/connections.ts'
 
 /** A limit of all clients together. One client gets only a share of it, so that it cannot keep others out. */

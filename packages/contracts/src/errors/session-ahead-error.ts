@@ -1,4 +1,4 @@
-import { CodedError } from '@tidemark/contracts'
+import { CodedError } from './coded-error.ts'
 
 /**
  * The session token names a state that the store has not reached, even after waiting for it.

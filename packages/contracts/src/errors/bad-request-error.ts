@@ -1,4 +1,4 @@
-import { CodedError } from '@tidemark/contracts'
+import { CodedError } from './coded-error.ts'
 
 /**
  * No server could serve this request: it is malformed, contradicts itself, or has a value out of its range. The

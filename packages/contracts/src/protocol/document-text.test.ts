@@ -1,5 +1,5 @@
-import { errorCode } from '@tidemark/contracts'
 import { expect, test } from 'vitest'
+import { errorCode } from '../errors/coded-error.ts'
 import { documentText, idOnPath } from './document-text.ts'
 
 function thrownCode(act: () => unknown): string | undefined {

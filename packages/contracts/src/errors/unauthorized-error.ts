@@ -1,4 +1,4 @@
-import { CodedError } from '@tidemark/contracts'
+import { CodedError } from './coded-error.ts'
 
 /**
  * The signature is missing, malformed or wrong. The message never says what would have been right.

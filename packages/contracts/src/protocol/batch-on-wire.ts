@@ -1,17 +1,12 @@
-import {
-  BatchFailedError,
-  InvalidOptionError,
-  UnsupportedServerError,
-  assertNever,
-  type BatchOperation,
-  type DocumentBody,
-} from '@tidemark/contracts'
-import { jsonText } from './document-text.ts'
-import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
-import { OWN_HEADER } from '../protocol/extension-wire.ts'
-import { FAILED_DEPENDENCY } from '../protocol/status-codes.ts'
-import { parsed, type WireAnswer } from './wire-answer.ts'
-import { errorOfWire } from './wire-error.ts'
+import type { BatchOperation } from '../documents/document-collection.ts'
+import type { DocumentBody } from '../documents/document.ts'
+import { assertNever } from '../errors/assert-never.ts'
+import { BatchFailedError } from '../errors/batch-failed-error.ts'
+import { InvalidOptionError } from '../errors/invalid-option-error.ts'
+import { UnsupportedServerError } from '../errors/unsupported-server-error.ts'
+import { isJsonRecord, type JsonRecord } from './json-record.ts'
+import { FAILED_DEPENDENCY } from './status-codes.ts'
+import { errorOfWire, type WireFailure } from './wire-error.ts'
 
 /**
  * An operation of a batch as the wire has it.
@@ -52,31 +47,31 @@ function wireOperation<T extends DocumentBody>(operation: BatchOperation<T>): Js
 const MAX_OPERATIONS = 100
 
 /**
- * The body of a batch.
+ * The operations of a batch as the wire has them.
  *
- * @throws ERR_INVALID_OPTION, ERR_INVALID_DOCUMENT
+ * @throws ERR_INVALID_OPTION
  */
-export function batchBody<T extends DocumentBody>(
+export function wireOperations<T extends DocumentBody>(
   operations: readonly BatchOperation<T>[],
-): string {
+): readonly JsonRecord[] {
   if (operations.length < 1 || operations.length > MAX_OPERATIONS) {
     throw new InvalidOptionError(
       `a batch has 1 to ${MAX_OPERATIONS} operations, got ${operations.length}`,
     )
   }
-  return jsonText(operations.map(wireOperation))
+  return operations.map(wireOperation)
 }
 
 /**
- * The documents of a batch that was done, one entry an operation.
+ * The documents of a batch that was done, one entry an operation. `said` is what our own gateway says of its failure.
  *
  * @throws ERR_BATCH_FAILED naming the operation that failed, ERR_SERVER_UNSUPPORTED
  */
 export function batchDocuments<T extends DocumentBody>(
-  { body, header }: WireAnswer,
+  results: unknown,
   operations: readonly BatchOperation<T>[],
+  said: Pick<WireFailure, 'code' | 'detail'> = {},
 ): readonly unknown[] {
-  const results = parsed(body)
   if (!Array.isArray(results) || results.length !== operations.length) {
     throw new UnsupportedServerError('the server answers a batch with no list of its results')
   }
@@ -85,22 +80,15 @@ export function batchDocuments<T extends DocumentBody>(
     if (!isJsonRecord(result) || typeof status !== 'number') {
       throw new UnsupportedServerError('the server answers a batch with a result without status')
     }
-    if (status >= 400) throw failureOf(results, operations, header)
+    if (status >= 400) throw failureOf(results, operations, said)
     return result['resourceBody']
   })
-}
-
-/** LSN of each result's document, where the server is our gateway and something was read; else undefined. */
-export function batchLsns({ header }: WireAnswer): readonly (number | undefined)[] | undefined {
-  return header(OWN_HEADER.lsns)
-    ?.split(',')
-    .map((text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined))
 }
 
 function failureOf<T extends DocumentBody>(
   results: readonly unknown[],
   operations: readonly BatchOperation<T>[],
-  header: WireAnswer['header'],
+  said: Pick<WireFailure, 'code' | 'detail'>,
 ): BatchFailedError {
   const failed = (result: unknown): boolean =>
     isJsonRecord(result) &&
@@ -116,8 +104,7 @@ function failureOf<T extends DocumentBody>(
       status: Number(statusCode),
       substatus: typeof subStatusCode === 'number' ? subStatusCode : undefined,
       message: typeof message === 'string' ? message : `operation ${index} failed`,
-      code: header(OWN_HEADER.errorCode),
-      detail: header(OWN_HEADER.errorDetail),
+      ...said,
     },
     { resource: 'document', id: operation === undefined ? '' : idOf(operation), effect: 'none' },
   )

@@ -1,5 +1,5 @@
-import { InvalidDocumentError } from '@tidemark/contracts'
-import { isJsonRecord, type JsonRecord } from '../protocol/request-values.ts'
+import { InvalidDocumentError } from '../errors/invalid-document-error.ts'
+import { isJsonRecord, type JsonRecord } from './json-record.ts'
 
 /** @throws ERR_INVALID_DOCUMENT for what JSON cannot carry */
 export function jsonText(value: unknown): string {

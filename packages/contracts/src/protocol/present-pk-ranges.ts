@@ -1,17 +1,8 @@
-import {
-  RangeGoneError,
-  UnsupportedServerError,
-  commonKeys,
-  feedRangeId,
-  pkRangeId,
-  rangeContains,
-  type FeedRange,
-  type PkRangeId,
-} from '@tidemark/contracts'
-import { HEADER } from '../protocol/header-names.ts'
-import { isJsonRecord } from '../protocol/request-values.ts'
-import type { RemoteContainer } from './remote-container.ts'
-import { jsonOf } from './wire-answer.ts'
+import { RangeGoneError } from '../errors/range-gone-error.ts'
+import { UnsupportedServerError } from '../errors/unsupported-server-error.ts'
+import { isJsonRecord } from './json-record.ts'
+import { commonKeys, feedRangeId, rangeContains, type FeedRange } from '../ranges/feed-range.ts'
+import { pkRangeId, type PkRangeId } from '../ranges/pk-range.ts'
 
 /** A pkrange as servers list it. */
 export interface ListedRange extends FeedRange {
@@ -20,33 +11,17 @@ export interface ListedRange extends FeedRange {
 
 /** The pkranges of a container over HTTP, as they were last seen. */
 export class PresentPkRanges {
-  readonly #container: RemoteContainer
+  readonly #list: (signal?: AbortSignal) => Promise<readonly unknown[]>
   #seen: readonly ListedRange[] | undefined
 
-  constructor(container: RemoteContainer) {
-    this.#container = container
+  /** `list` asks the server for all of them. */
+  constructor(list: (signal?: AbortSignal) => Promise<readonly unknown[]>) {
+    this.#list = list
   }
 
-  /** Reads the list again; in EPK order. */
+  /** Reads the list again; in EPK order. Rejects as `list`, with ERR_SERVER_UNSUPPORTED. */
   async refresh(signal?: AbortSignal): Promise<readonly ListedRange[]> {
-    const id = this.#container.name.container
-    const ranges: ListedRange[] = []
-    let continuation: string | undefined
-    do {
-      const answer = await this.#container.send({
-        method: 'GET',
-        path: ['pkranges'],
-        headers: continuation === undefined ? {} : { [HEADER.continuation]: continuation },
-        subject: { resource: 'collection', id, effect: 'none' },
-        signal,
-      })
-      const { PartitionKeyRanges: list } = jsonOf(answer)
-      if (!Array.isArray(list)) {
-        throw new UnsupportedServerError(`container ${id}: the server lists no pkranges`)
-      }
-      ranges.push(...list.map(listedRange))
-      continuation = answer.header(HEADER.continuation)
-    } while (continuation !== undefined)
+    const ranges = (await this.#list(signal)).map(listedRange)
     this.#seen = ranges.toSorted((a, b) => (a.minInclusive < b.minInclusive ? -1 : 1))
     return this.#seen
   }

@@ -1,32 +1,33 @@
+import { AllVersionsOffError } from '../errors/all-versions-off-error.ts'
+import { BadRequestError } from '../errors/bad-request-error.ts'
+import type { CodedError } from '../errors/coded-error.ts'
+import { CommitTooLargeError } from '../errors/commit-too-large-error.ts'
+import { DocumentTooLargeError } from '../errors/document-too-large-error.ts'
+import { ForbiddenError } from '../errors/forbidden-error.ts'
+import { HorizonPassedError } from '../errors/horizon-passed-error.ts'
+import { InvalidContinuationError } from '../errors/invalid-continuation-error.ts'
+import { InvalidDocumentError } from '../errors/invalid-document-error.ts'
+import { InvalidOptionError } from '../errors/invalid-option-error.ts'
+import { InvalidPartitionKeyError } from '../errors/invalid-partition-key-error.ts'
+import { InvalidPatchError } from '../errors/invalid-patch-error.ts'
+import { PartitionKeyMismatchError } from '../errors/partition-key-mismatch-error.ts'
+import { PreconditionFailedError } from '../errors/precondition-failed-error.ts'
+import { RangeGoneError } from '../errors/range-gone-error.ts'
 import {
-  AllVersionsOffError,
-  CommitTooLargeError,
-  DocumentTooLargeError,
-  HorizonPassedError,
-  InvalidContinuationError,
-  InvalidDocumentError,
-  InvalidOptionError,
-  InvalidPartitionKeyError,
-  InvalidPatchError,
-  PartitionKeyMismatchError,
-  PreconditionFailedError,
-  RangeGoneError,
   ResourceExistsError,
   ResourceNotFoundError,
-  StoreUnavailableError,
-  UniqueKeyError,
-  type CodedError,
-  type FeedRange,
   type ResourceKind,
-  feedRangeId,
-} from '@tidemark/contracts'
-import { BadRequestError } from '../errors/bad-request-error.ts'
-import { ForbiddenError } from '../errors/forbidden-error.ts'
+} from '../errors/resource-errors.ts'
 import { SessionAheadError } from '../errors/session-ahead-error.ts'
+import { StoreUnavailableError } from '../errors/store-unavailable-error.ts'
 import { ThrottledError } from '../errors/throttled-error.ts'
 import { UnauthorizedError } from '../errors/unauthorized-error.ts'
-import { codeOfStatus } from '../protocol/status-codes.ts'
-import type { RequestEffect } from './retry-policy.ts'
+import { UniqueKeyError } from '../errors/unique-key-error.ts'
+import { feedRangeId, type FeedRange } from '../ranges/feed-range.ts'
+import { codeOfStatus } from './status-codes.ts'
+
+/** Whether a request changes anything. One that does is repeated only if it was certainly not done. */
+export type RequestEffect = 'none' | 'write'
 
 /** What a request was about: errors name it. */
 export interface RequestSubject {

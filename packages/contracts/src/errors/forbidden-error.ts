@@ -1,4 +1,4 @@
-import { CodedError } from '@tidemark/contracts'
+import { CodedError } from './coded-error.ts'
 
 /**
  * The request is not allowed: its date is too far off, or its key may only read; or the gateway accepts the emulator's

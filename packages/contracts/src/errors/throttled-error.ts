@@ -1,4 +1,4 @@
-import { CodedError } from '@tidemark/contracts'
+import { CodedError } from './coded-error.ts'
 
 /**
  * The range's request budget is spent, or too many requests are being served or waiting, of all clients or of this address or key

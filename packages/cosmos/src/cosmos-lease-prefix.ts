@@ -1,0 +1,79 @@
+import {
+  checkOptions,
+  InvalidOptionError,
+  option,
+  requiredOption,
+  UnsupportedServerError,
+} from '@tidemark/contracts'
+import { callClient } from './client-error.ts'
+import { KnownContainer } from './container-facts.ts'
+import { recordOf, type CosmosContainer } from './cosmos-container.ts'
+
+/** Of `leaseIdPrefix`. */
+const MAX_PREFIX_CHARS = 100
+
+export interface CosmosLeasePrefixOptions {
+  /** As in the scaler's metadata, or as the estimator is given it. */
+  readonly processorName: string
+  /**
+   * URL of the account of the monitored container, as *the reader of the leases* has it: KEDA's operator runs in a namespace of
+   * its own, and reaches a service of yours as `http://tidemark.shop.svc:8081`, whatever your workers call it. Both scalers
+   * make the prefix of its host name. KEDA's built-in one finds no leases if that name has no dot.
+   */
+  readonly endpoint: string
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * What the ids of lease documents begin with at Azure's V3 processor, for the option `leaseIdPrefix` of `cosmosLeases`:
+ * its estimator and KEDA's scalers for Cosmos DB look for leases by it.
+ *
+ * It is made of the processor's name, the host of the *monitored* account's endpoint, and the `_rid`s of the monitored
+ * database and container.
+ *
+ * Rejects with ERR_INVALID_OPTION when it is no prefix that leases can have: `processorName` is too long or has a character
+ * that ids cannot have, or `endpoint` is no URL; ERR_NOT_FOUND.
+ */
+export async function readCosmosLeasePrefix(
+  monitored: CosmosContainer,
+  options: CosmosLeasePrefixOptions,
+): Promise<string> {
+  checkOptions(options, {
+    processorName: requiredOption(option.text),
+    endpoint: requiredOption(option.text),
+    signal: option.signal,
+  })
+  const { processorName, endpoint, signal } = options
+  const hostname = hostOf(endpoint)
+  const { rid } = await new KnownContainer(monitored).facts(signal)
+  const { database } = monitored
+  const subject = { resource: 'database', id: database.id, effect: 'none' } as const
+  const { resource } = await callClient(subject, signal, () =>
+    database.read({ abortSignal: signal }),
+  )
+  const { _rid } = recordOf(resource)
+  if (typeof _rid !== 'string') {
+    throw new UnsupportedServerError(`database ${database.id} has no _rid`)
+  }
+  return checkedPrefix(processorName, `${hostname}_${_rid}_${rid}..`)
+}
+/** As the readers of the leases take it from the endpoint that they are given: without port and path. */
+function hostOf(endpoint: string): string {
+  const hostname = URL.parse(endpoint)?.hostname
+  if (hostname) return hostname
+  throw new InvalidOptionError(
+    `endpoint must be the URL of an account, got ${JSON.stringify(endpoint)}`,
+  )
+}
+
+/** As `DocumentLeaseStore` takes it; said here in terms of what a user chose. */
+function checkedPrefix(processorName: string, rest: string): string {
+  const room = MAX_PREFIX_CHARS - rest.length
+  if (processorName.length > room || /[/\\?#\s]/.test(processorName)) {
+    throw new InvalidOptionError(
+      `processorName must be at most ${room} characters, none of / \\ ? # or a space, for ids of leases to have ` +
+        `room for it before ${JSON.stringify(rest)}; got ${JSON.stringify(processorName)}`,
+    )
+  }
+  return `${processorName}${rest}`
+}

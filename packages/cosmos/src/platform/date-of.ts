@@ -1,0 +1,3 @@
+export function dateOf(epochMs: number): Date {
+  return new Date(epochMs)
+}
