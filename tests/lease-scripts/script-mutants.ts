@@ -94,8 +94,8 @@ export const SCRIPT_MUTANTS: readonly ScriptMutant[] = [
     replace: 'seen_clock + math.min(elapsed, cap)',
   }),
   mutant('sync', 'a clock that was lost proves nothing', {
-    find: 'seen_clock and seen_clock <= before',
-    replace: 'seen_clock',
+    find: "seen_clock and mine and tonumber(redis.call('HGET', beats, host)) == tonumber(ARGV[11])",
+    replace: 'seen_clock and mine',
   }),
   mutant('sync', 'a session lasts from the latest that the clock may have come to', {
     find: 'math.max(group.clock, newer_reached, older_reached)',

@@ -19,8 +19,10 @@ local now_ms = math.floor(store_time_us() / 1000)
 
 -- As `passTime` of the model: al and an are `newer`, ol and on `older`, as is `sinceMs`.
 local cap, before, seen_clock, elapsed = tonumber(ARGV[9]), group.clock, tonumber(ARGV[10]), tonumber(ARGV[12])
--- A clock that the store has lost proves nothing of the present one.
-local seen = seen_clock and seen_clock <= before
+local present = redis.call('HGET', incarnations, host)
+local mine = present == incarnation
+-- Of a heartbeat that the store has lost, its points tell nothing: sessions would end too early by what it proves.
+local seen = seen_clock and mine and tonumber(redis.call('HGET', beats, host)) == tonumber(ARGV[11])
 if seen then group.clock = math.max(before, seen_clock + math.min(elapsed, cap)) end
 -- What some host may prove to have passed: sessions last from here.
 local latest = group.clock + cap
@@ -66,8 +68,8 @@ for i = 1, #gone, 2 do
     changed = true
   end
 end
-local present = redis.call('HGET', incarnations, host)
-local mine = present == incarnation
+present = redis.call('HGET', incarnations, host)
+mine = present == incarnation
 local fenced = false
 if intent == 'leave' then
   if mine then

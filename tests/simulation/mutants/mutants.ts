@@ -87,7 +87,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: 'seen.elapsedMs',
       },
     ],
-    killedBy: 263,
+    killedBy: 4748,
   },
   {
     name: 'lease-clock-stands',

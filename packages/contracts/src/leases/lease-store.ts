@@ -49,7 +49,8 @@ export interface SyncRequest extends HostIdentity {
 
 /**
  * What a host last saw of the lease clock, and how long that was ago by a clock of its own that nobody sets: from when the
- * answer had come until this call goes out. So at least that much time has really passed.
+ * answer had come until this call goes out. So at least that much time has really passed. It counts only while the store has the
+ * heartbeat that was answered: the last of this incarnation was at `storeMs`.
  */
 export interface ObservedClock {
   /** Of the last answer. */

@@ -12,6 +12,12 @@ import {
 } from './lease-group-state.ts'
 import { leaseSetDamage, rangesOf } from './lease-set-damage.ts'
 
+/** A `sync`, and what its store knows of itself. */
+export type SyncOfStore = SyncRequest & {
+  /** Its time may be so much behind the true one, ms. @default 0 */
+  readonly storeErrorMs?: number | undefined
+}
+
 /**
  * `LeaseGroup.sync`: moves the lease clock on, drops sessions that expired or whose process is gone, then joins, renews or leaves.
  *
@@ -19,7 +25,7 @@ import { leaseSetDamage, rangesOf } from './lease-set-damage.ts'
  */
 export function syncGroup(
   { head, leases }: Pick<LeaseGroupState, 'head' | 'leases'>,
-  request: SyncRequest,
+  request: SyncOfStore,
   storeTimeUs: number,
 ): LeaseGroupStep<SyncReply> {
   const nowMs = Math.floor(storeTimeUs / 1000)
@@ -135,12 +141,14 @@ interface LeaseTime {
  * seen more time pass than it has; to whoever can compare it with a clock of his own.
  */
 function passTime(
-  { clockMs: beforeMs, ahead, seenMs }: GroupHead,
-  { observed, clockCapMs }: SyncRequest,
+  { clockMs: beforeMs, ahead, seenMs, sessions }: GroupHead,
+  { host, incarnation, observed, clockCapMs, storeErrorMs = 0 }: SyncOfStore,
   nowMs: number,
 ): LeaseTime {
-  // A clock that the store has lost proves nothing of the present one.
-  const seen = observed !== undefined && observed.clockMs <= beforeMs ? observed : undefined
+  // Of a heartbeat that the store has lost, its points tell nothing: sessions would end too early by what it proves.
+  const last = sessions.get(host)
+  const isKept = last?.incarnation === incarnation && last.beatMs === observed?.storeMs
+  const seen = isKept ? observed : undefined
   const provenMs = seen === undefined ? 0 : seen.clockMs + Math.min(seen.elapsedMs, clockCapMs)
   const clockMs = Math.max(beforeMs, provenMs)
   const here: ClockPoint = { clockMs, storeMs: nowMs }
@@ -148,7 +156,8 @@ function passTime(
     return { clockMs, latestMs: clockMs, ahead: { newer: here, older: here, sinceMs: nowMs } }
   }
   // For the time since its own last answer. Who joins knows nothing of the points of before, so they start over with it.
-  const vouches = seen !== undefined && nowMs - seen.storeMs >= seen.elapsedMs - ROUNDING_MS
+  const slackMs = ROUNDING_MS + storeErrorMs
+  const vouches = seen !== undefined && nowMs - seen.storeMs >= seen.elapsedMs - slackMs
   const unknownMs = clockMs + clockCapMs
   if (ahead === undefined || nowMs < ahead.newer.storeMs || !vouches) {
     const older = { clockMs: unknownMs, storeMs: nowMs }
@@ -169,7 +178,7 @@ function passTime(
 /** Applies the intent to the sessions that are left. */
 function renew(
   sessions: Map<string, SessionRecord>,
-  { host, incarnation, intent, profile, ttlMs }: SyncRequest,
+  { host, incarnation, intent, profile, ttlMs, storeErrorMs = 0 }: SyncOfStore,
   { latestMs, nowMs }: { latestMs: number; nowMs: number },
 ): 'unchanged' | 'changed' | 'fenced' {
   const present = sessions.get(host)
@@ -182,7 +191,9 @@ function renew(
     return 'changed'
   }
   if (intent === 'beat' && !mine) return 'fenced'
-  sessions.set(host, { host, incarnation, profile, deadlineMs: latestMs + ttlMs, beatMs: nowMs })
+  // A session that looks older than it is must not end before its host's own deadline.
+  const deadlineMs = latestMs + ttlMs + storeErrorMs
+  sessions.set(host, { host, incarnation, profile, deadlineMs, beatMs: nowMs })
   return mine && profilesEqual(present.profile, profile) ? 'unchanged' : 'changed'
 }
 

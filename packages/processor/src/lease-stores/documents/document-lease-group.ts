@@ -56,11 +56,7 @@ export class DocumentLeaseGroup implements LeaseGroup {
 
   sync(asked: SyncRequest, signal?: AbortSignal): Promise<SyncReply> {
     const partition = this.#partition
-    // A session that looks older than it is must not end before its host's own deadline.
-    const { serverTimeErrorMs: errorMs = 0 } = partition.collection
-    const observed = asked.observed && { ...asked.observed }
-    if (observed !== undefined) observed.storeMs -= errorMs
-    const request = { ...asked, observed, ttlMs: asked.ttlMs + errorMs }
+    const request = { ...asked, storeErrorMs: partition.collection.serverTimeErrorMs }
     return partition.retryLostRaces(async () => {
       let step: LeaseGroupStep<SyncReply>
       let view

@@ -222,18 +222,21 @@ export async function ownedGroup(
   return acquired
 }
 
-/** A group as one process has it: each `sync` tells what it saw of the lease clock before, if the request does not say. */
+/** A group as hosts have it: each `sync` tells what its host saw of the lease clock before, if the request does not say. */
 export function observingGroup(group: LeaseGroup, clock: Pick<Clock, 'monotonicMs'>): LeaseGroup {
-  let seen: (Omit<ObservedClock, 'elapsedMs'> & { readonly atMs: number }) | undefined
-  const observed = (): ObservedClock | undefined => {
-    if (seen === undefined) return undefined
-    const { clockMs, storeMs, atMs } = seen
+  const seen = new Map<string, Omit<ObservedClock, 'elapsedMs'> & { readonly atMs: number }>()
+  const observed = (host: string): ObservedClock | undefined => {
+    const last = seen.get(host)
+    if (last === undefined) return undefined
+    const { clockMs, storeMs, atMs } = last
     return { clockMs, storeMs, elapsedMs: Math.floor(clock.monotonicMs() - atMs) }
   }
   const sync: LeaseGroup['sync'] = async (request, signal) => {
-    const reply = await group.sync({ observed: observed(), ...request }, signal)
+    const { host } = request
+    const reply = await group.sync({ observed: observed(host), ...request }, signal)
     if (reply.kind === 'ok') {
-      seen = { clockMs: reply.clockMs, storeMs: reply.storeMs, atMs: clock.monotonicMs() }
+      const { clockMs, storeMs } = reply
+      seen.set(host, { clockMs, storeMs, atMs: clock.monotonicMs() })
     }
     return reply
   }

@@ -39,12 +39,13 @@ export class LeaseStepRequests {
 
   sync({ kind: _kind, who, observed, digestShift, ...step }: SyncStep, nowMs: number): SyncRequest {
     const caller = step.intent === 'join' ? identityOf(who) : this.#member(who)
+    const { clockMs, sessions } = this.#state.head
     const request = {
       ...step,
       ...caller,
       observed: observed && {
-        clockMs: this.#state.head.clockMs - observed.clockBehindMs,
-        storeMs: nowMs - observed.storeBehindMs,
+        clockMs: clockMs - observed.clockBehindMs,
+        storeMs: (sessions.get(caller.host)?.beatMs ?? nowMs) - observed.beatBehindMs,
         elapsedMs: observed.elapsedMs,
       },
     }

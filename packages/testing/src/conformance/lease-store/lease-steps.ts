@@ -64,10 +64,10 @@ export interface SyncStep {
   readonly keys?: readonly FeedRange[] | undefined
 }
 
-/** What the caller saw of the clocks, counted back from what they show now. */
+/** What the caller saw of the clocks, counted back from what the lease clock shows now and from when it beat last. */
 export interface StepObserved {
   readonly clockBehindMs: number
-  readonly storeBehindMs: number
+  readonly beatBehindMs: number
   readonly elapsedMs: number
 }
 
@@ -213,8 +213,8 @@ const sync: fc.Arbitrary<LeaseStep> = fc.record({
   observed: fc.option(
     fc.record({
       clockBehindMs: fc.constantFrom(0, 0, 0, 500, CAP_MS, TTL_MS, -1),
-      storeBehindMs: fc.constantFrom(0, 499, 500, CAP_MS, TTL_MS, -700),
-      elapsedMs: fc.constantFrom(0, 500, 501, CAP_MS, CAP_MS, CAP_MS, CAP_MS + 3, 3_600_000),
+      beatBehindMs: fc.constantFrom(0, 0, 0, 0, 1, 500, -700),
+      elapsedMs: fc.constantFrom(0, 0, 500, 501, CAP_MS, CAP_MS, CAP_MS + 3, 3_600_000),
     }),
     { nil: undefined, freq: 4 },
   ),
@@ -314,6 +314,7 @@ export const leaseStep: fc.Arbitrary<LeaseStep> = fc.oneof(
         CAP_MS * 1000,
         TTL_MS * 1000,
         HOUR_US,
+        -700_000,
         -700_000,
         -HOUR_US,
       ),

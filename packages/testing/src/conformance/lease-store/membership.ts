@@ -231,8 +231,9 @@ export function describeMembership(suite: LeaseStoreSuite): void {
       time.advance(CAP_MS - 100)
       await syncOk(one, A, 'beat')
       time.advance(100)
-      const { clockMs, storeMs } = await syncOk(one, A, 'beat')
+      const { clockMs } = await syncOk(one, A, 'beat')
       expect(clockMs).toBe(startMs + CAP_MS)
+      const { storeMs } = await syncOk(two, B, 'beat')
       time.advance(CAP_MS)
       // The answer to b was on its way for 600 ms: it saw that much less pass.
       const observed = { clockMs, storeMs, elapsedMs: CAP_MS - 600 }
@@ -242,6 +243,27 @@ export function describeMembership(suite: LeaseStoreSuite): void {
       await syncOk(two, B, 'beat', { observed: again })
       const deadlineMs = (await two.read()).hosts.find(({ host }) => host === 'b')?.deadlineMs
       expect(deadlineMs).toBeGreaterThanOrEqual(clockMs + CAP_MS + TTL_MS)
+    })
+
+    test('LE-4 I1 what a host saw by a heartbeat that the store has lost moves no clock', async () => {
+      const { one, two } = await suite.group()
+      const time = suite.time()
+      await syncOk(one, A, 'join')
+      await syncOk(two, B, 'join')
+      time.advance(1_000)
+      const { clockMs, storeMs } = await syncOk(two, B, 'beat')
+      time.advance(600)
+      // As b saw it 300 ms after the last heartbeat of it that is stored: no more than has really passed.
+      const lost = { clockMs, storeMs: storeMs + 300, elapsedMs: 300 }
+      const after = await syncOk(two, B, 'beat', { observed: lost })
+      expect(after.clockMs).toBe(clockMs)
+      // Nor does what another process of its name saw.
+      const other = identity('b', 'b-0')
+      const mine = { clockMs: after.clockMs, storeMs: after.storeMs, elapsedMs: 300 }
+      time.advance(300)
+      expect((await syncOk(one, other, 'join', { observed: mine })).clockMs).toBe(clockMs)
+      time.advance(300)
+      expect((await syncOk(one, other, 'beat')).clockMs).toBe(clockMs + 300)
     })
 
     test('I1 a host that joins right after the store’s clock was set back has all of its time', async () => {
