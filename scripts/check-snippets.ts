@@ -33,6 +33,7 @@ const COMPANIONS = [
   '@opentelemetry/sdk-metrics',
   '@opentelemetry/exporter-prometheus',
   '@types/node',
+  '@types/pg',
   '@types/ws',
   '@azure/cosmos',
   '@azure/service-bus',

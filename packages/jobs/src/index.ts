@@ -81,3 +81,22 @@ export type { ViewKey } from './views/view-key.ts'
 export { ViewMismatchError } from './views/view-mismatch-error.ts'
 export type { ViewProgress } from './views/view-progress.ts'
 export { ViewValueError } from './views/view-value-error.ts'
+export {
+  redisCacheSink,
+  type DocumentName,
+  type RedisCacheSinkOptions,
+} from './sync/redis/redis-cache-sink.ts'
+export type { RedisCommands } from './sync/redis/redis-commands.ts'
+export {
+  redisSortedSetSink,
+  type RedisSortedSetSinkOptions,
+} from './sync/redis/redis-sorted-set-sink.ts'
+export { WebhookSignatureError } from './sync/webhook/webhook-signature-error.ts'
+export {
+  verifyWebhook,
+  type VerifyWebhookOptions,
+  type WebhookBody,
+  type WebhookEntry,
+  type WebhookSecret,
+} from './sync/webhook/webhook-signature.ts'
+export { webhookSink, type WebhookSinkOptions } from './sync/webhook/webhook-sink.ts'
