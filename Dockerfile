@@ -22,13 +22,14 @@ COPY . .
 RUN npm ci --no-audit --no-fund
 RUN npx tsc -b packages/tidemark && npm run dashboard
 
-# What runs needs neither compiler nor tests: only `tidemark`, the packages it is made of and their dependencies.
+# What runs needs neither compiler nor tests: only what deploy/image/package.json lists, with its dependencies.
 FROM node:24-bookworm-slim AS packages
 WORKDIR /app
 COPY --from=build /build/package.json /build/package-lock.json /build/.npmrc ./
 COPY --from=build /build/packages ./packages
 COPY --from=build /build/examples ./examples
-RUN npm ci --omit=dev --workspace=tidemark --include-workspace-root=false --ignore-scripts --no-audit --no-fund \
+COPY --from=build /build/deploy/image ./deploy/image
+RUN npm ci --omit=dev --workspace=@tidemark/image --include-workspace-root=false --ignore-scripts --no-audit --no-fund \
   && rm -rf examples packages/testing packages/*/src packages/tidemark/dashboard/src packages/*/dist/.tsbuildinfo
 
 FROM node:24-bookworm-slim

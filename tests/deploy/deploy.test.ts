@@ -22,6 +22,7 @@ test('every file is one that these tests know', () => {
     'grafana/provisioning/dashboards/tidemark.yaml',
     'grafana/provisioning/datasources/prometheus.yaml',
     'grafana/tidemark.json',
+    'image/package.json',
     'kubernetes/gateway.yaml',
     'kubernetes/keda-azure-cosmosdb.yaml',
     'kubernetes/keda-metrics-api.yaml',
@@ -31,6 +32,19 @@ test('every file is one that these tests know', () => {
     'prometheus/prometheus.yaml',
   ])
   for (const file of files) expect(documentsOf(file).length).toBeGreaterThan(0)
+})
+
+test('the image holds everything that the command can be asked for', () => {
+  interface Manifest {
+    readonly dependencies: object
+    readonly peerDependencies: object
+  }
+  const manifest = (folder: string): Manifest =>
+    JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as Manifest
+  const optional = Object.keys(manifest('packages/tidemark').peerDependencies)
+  const held = Object.keys(manifest('deploy/image').dependencies)
+  expect(optional.length).toBeGreaterThan(0)
+  expect(held).toEqual([...optional, 'tidemark'].toSorted())
 })
 
 test('a query with a name that nothing has is found', () => {

@@ -67,6 +67,7 @@ export {
   type WireFailure,
 } from './protocol/wire-error.ts'
 
+export { EMULATOR_KEY } from './network/emulator-key.ts'
 export { bracketedHost, reachableHost } from './network/listening-address.ts'
 export { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from './network/loopback.ts'
 

@@ -1,4 +1,5 @@
-export { EMULATOR_KEY, type GatewayKeys } from './authorization/gateway-keys.ts'
+export { EMULATOR_KEY } from '@tidemark/contracts'
+export type { GatewayKeys } from './authorization/gateway-keys.ts'
 export { createGateway, type Gateway } from './server/gateway.ts'
 export type { GatewayFailure, GatewayOptions, ServedRequest } from './server/gateway-options.ts'
 export type { QueryLimits } from './query/query-budget.ts'

@@ -5,6 +5,11 @@ export {
   type RunningAmqpServer,
 } from './server/start-amqp-server.ts'
 export {
+  webSocketDoor,
+  type UpgradeRequest,
+  type WebSocketDoorOptions,
+} from './server/websocket-door.ts'
+export {
   ALL_RIGHTS,
   EMULATOR_ACCESS_KEY,
   type AccessPolicy,

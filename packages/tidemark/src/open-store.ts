@@ -129,8 +129,8 @@ const allRules: OptionRules<FolderStoreOptions & PostgresStoreOptions & EngineSt
  * `:memory:`, for tests and experiments; or on any engine. Acquire it with `await using`, or call `close()`.
  *
  * Rejects with ERR_INVALID_OPTION (an unknown option too, or one of another kind of store), ERR_STORE_IN_USE (not a
- * store), ERR_STORE_FORMAT (made by a newer version), ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE or ERR_SERVER_UNSUPPORTED
- * (PostgreSQL before 15, or a database that is not UTF-8).
+ * store), ERR_STORE_FORMAT (made by a newer version), ERR_STORE_DAMAGED, ERR_STORE_UNAVAILABLE, ERR_SERVER_UNSUPPORTED
+ * (PostgreSQL before 15, or a database that is not UTF-8) or ERR_MISSING_PACKAGE (PostgreSQL without `pg`).
  */
 export async function openStore(
   where: string | FolderStoreOptions | PostgresStoreOptions | EngineStoreOptions,

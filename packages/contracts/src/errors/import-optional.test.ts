@@ -25,7 +25,7 @@ test('when one of several is missing, the command installs all of them in their 
     const error = notFound(`Cannot find package '${name}' imported from /app/main.js`)
     expect(await failing(packages, error)).toMatchObject({
       message:
-        'this needs the packages @tidemark/otel and @scope/exporter@0.301: ' +
+        'this needs the packages @tidemark/otel and @scope/exporter: ' +
         'npm install @tidemark/otel @scope/exporter@0.301',
     })
   }

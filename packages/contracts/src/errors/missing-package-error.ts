@@ -14,10 +14,8 @@ export class MissingPackageError extends CodedError {
 
   constructor(packages: readonly string[], options?: ErrorOptions) {
     const what = packages.length === 1 ? 'the package' : 'the packages'
-    super(
-      `this needs ${what} ${packages.join(' and ')}: npm install ${packages.join(' ')}`,
-      options,
-    )
+    const names = packages.map((name) => name.replace(/(?<=.)@.*/, '')).join(' and ')
+    super(`this needs ${what} ${names}: npm install ${packages.join(' ')}`, options)
     this.packages = packages
   }
 }

@@ -1,4 +1,3 @@
-import { Redis } from 'ioredis'
 import {
   hideCredentials,
   InvalidOptionError,
@@ -8,6 +7,7 @@ import {
 import { RedisLeaseStore } from '@tidemark/lease-redis'
 import { DocumentLeaseStore } from '@tidemark/processor'
 import type { Store } from '@tidemark/store'
+import { loadRedis } from '../platform/optional-packages.ts'
 
 /** An opened place of leases, with what must be closed at the end. */
 export interface OpenedLeases extends AsyncDisposable {
@@ -27,8 +27,8 @@ const CONNECT_LIMIT_MS = 5_000
 /**
  * Opens `redis://…`, `rediss://…`, or `database/collection` of the store.
  *
- * Rejects with ERR_INVALID_OPTION when it is neither, with ERR_LEASE_STORE_UNAVAILABLE when the server
- * cannot be reached.
+ * Rejects with ERR_INVALID_OPTION when it is neither, with ERR_MISSING_PACKAGE without `ioredis`, with
+ * ERR_LEASE_STORE_UNAVAILABLE when the server cannot be reached.
  */
 export async function openLeases(
   location: string,
@@ -80,6 +80,7 @@ async function openRedisLeases(
   url: string,
   { allowVolatile }: { readonly allowVolatile: boolean },
 ): Promise<OpenedLeases> {
+  const { Redis } = await loadRedis()
   const redis = new Redis(url, {
     lazyConnect: true,
     connectTimeout: CONNECT_LIMIT_MS,

@@ -10,12 +10,12 @@ import {
   type LeaseStore,
   type OptionRules,
 } from '@tidemark/contracts'
-import { nodeHandler } from '@tidemark/gateway'
 import type { Store } from '@tidemark/store'
 import type { PageFiles } from '../platform/page-files.ts'
 import { packageVersion } from '../platform/package-version.ts'
 import { accessRule, accessRules, type AccessOptions } from './access.ts'
 import { DashboardServer } from './dashboard-server.ts'
+import { nodeHandlerOf } from './node-handler.ts'
 import { Brokers, type DashboardContext } from './sources/dashboard-context.ts'
 import { Groups } from './sources/groups.ts'
 import { LagSampler } from './sources/lag-sampler.ts'
@@ -48,7 +48,10 @@ export interface DashboardOptions extends AccessOptions {
 export interface Dashboard extends AsyncDisposable {
   /** Answers every request, those for other paths with 404. Never rejects. */
   readonly fetch: (request: Request) => Promise<Response>
-  /** The same for servers that are made of Node's requests, such as Express and Fastify. Put it before what reads bodies. */
+  /**
+   * The same for servers that are made of Node's requests, such as Express and Fastify. Put it before what reads bodies. It
+   * needs the package `@tidemark/gateway`: without it every answer is 500 with ERR_MISSING_PACKAGE.
+   */
   readonly nodeHandler: (incoming: IncomingMessage, outgoing: ServerResponse) => void
   /** Ends open streams and everything that was opened for them. Idempotent; the store stays open. */
   close(): Promise<void>
@@ -116,5 +119,5 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   let closing: Promise<void> | undefined
   const close = (): Promise<void> => (closing ??= server.close())
   const fetch = (request: Request): Promise<Response> => server.fetch(request)
-  return { fetch, nodeHandler: nodeHandler(fetch), close, [Symbol.asyncDispose]: close }
+  return { fetch, nodeHandler: nodeHandlerOf(fetch), close, [Symbol.asyncDispose]: close }
 }

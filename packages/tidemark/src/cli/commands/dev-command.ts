@@ -1,7 +1,8 @@
 import { Command } from 'commander'
-import { EMULATOR_KEY } from '@tidemark/gateway'
+import { EMULATOR_KEY } from '@tidemark/contracts'
 import { EMULATOR_ACCESS_KEY } from '@tidemark/messaging/front'
 import { portNumber } from '../arguments/parse-arguments.ts'
+import { loadFronts, loadGateway } from '../../platform/optional-packages.ts'
 import type { CommandContext } from '../command-context.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Finish } from '../finish.ts'
@@ -18,7 +19,6 @@ import { openDemoQueues } from '../serve/demo-queues.ts'
 import { describeFronts } from '../serve/describe-fronts.ts'
 import { GATEWAY_PORT } from '../serve/gateway-flags.ts'
 import { startDemoWork } from '../serve/demo-work.ts'
-import { joinDemo } from '../serve/join-demo.ts'
 import { openPageBeside } from '../serve/page.ts'
 import { serveStore } from '../serve/serve-store.ts'
 import { describePlace, openServedStore, servedPlace } from '../serve/served-place.ts'
@@ -83,6 +83,8 @@ export function devCommand(context: CommandContext, finish: Finish): Command {
       const endpoint = join === true ? `http://127.0.0.1:${GATEWAY_PORT}` : join
       if (URL.parse(endpoint) === null) command.error('error: --join needs a URL\n')
       const logger = await chosenLogger(options, context)
+      await loadGateway()
+      const { joinDemo } = await import('../serve/join-demo.ts')
       finish(await joinDemo({ endpoint, logger }, context))
     })
 }
@@ -92,6 +94,8 @@ async function dev(
   options: DevOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
+  // Before a folder is made.
+  await loadFronts({ gateway: true, amqp: true, admin: true })
   using interruption = new Interruption()
   const { port, amqpPort, adminPort, demo, json } = options
   const logger = await commandLogger(options, context)

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { errorCode } from '@tidemark/contracts'
+import { loadPostgresEngine } from '../../platform/optional-packages.ts'
 import { postgresLocation } from '../../postgres-location.ts'
 import { openStore } from '../../open-store.ts'
 import { givenStore, storeArgument, STORE_VARIABLE } from '../arguments/store-argument.ts'
@@ -79,7 +80,7 @@ async function initFolder(folder: string): Promise<Made> {
 }
 
 async function initSchema(url: string, { grantTo, ...options }: InitOptions): Promise<Made> {
-  const { initPostgresStore } = await import('@tidemark/engine-postgres')
+  const { initPostgresStore } = await loadPostgresEngine()
   const made = await initPostgresStore(schemaLocation(url, options), { grantTo })
   const granted = grantTo === undefined ? '' : `\nrole ${grantTo} can use it`
   return {

@@ -2,6 +2,7 @@ import { Command, Option } from 'commander'
 import { wholeNumber } from '../arguments/parse-arguments.ts'
 import { storeArgument, storeOfEnvironment, STORE_VARIABLE } from '../arguments/store-argument.ts'
 import { accessRule } from '../../dashboard/access.ts'
+import { loadFronts } from '../../platform/optional-packages.ts'
 import type { CommandContext } from '../command-context.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Finish } from '../finish.ts'
@@ -195,6 +196,13 @@ async function serve(
   options: ServeOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
+  const { amqpPort, adminPort } = options
+  // Before a folder is made.
+  await loadFronts({
+    gateway: hasGateway(options),
+    amqp: amqpPort !== undefined,
+    admin: adminPort !== undefined,
+  })
   using interruption = new Interruption()
   const place = servedPlace(argument)
   const { keyFile, readOnlyKeyFile, accessPolicies } = options
@@ -212,7 +220,7 @@ async function serve(
   await using broker = hasQueues(options)
     ? await openNamespace(store, namespace, config)
     : undefined
-  const { host, amqpPort, adminPort, insecureAmqp, insecureHttp, maxConnections } = options
+  const { host, insecureAmqp, insecureHttp, maxConnections } = options
   const logger = await commandLogger(options, context)
   const about = {
     store,

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import type { PostgresStoreSchema } from '@tidemark/engine-postgres'
 import type { CopiedStore } from '@tidemark/engine-sqlite'
 import type { Store } from '@tidemark/store'
+import { loadPostgresEngine } from '../../platform/optional-packages.ts'
 import { postgresLocation, refuseOtherUrl } from '../../postgres-location.ts'
 import {
   givenStore,
@@ -176,7 +177,7 @@ function migrateCommand(context: CommandContext): Command {
           'error: it must look like postgres://user@host/database; a folder needs none\n',
         )
       }
-      const { migratePostgresStore } = await import('@tidemark/engine-postgres')
+      const { migratePostgresStore } = await loadPostgresEngine()
       const migrated = await migratePostgresStore({
         ...schemaLocation(url, options),
         statementTimeoutMs: MIGRATION_LIMIT_MS,
@@ -237,7 +238,7 @@ async function warnOfAccess(folder: string, context: CommandContext): Promise<vo
 }
 
 async function checkedSchema(where: string, options: CheckOptions): Promise<PostgresStoreSchema> {
-  const { checkPostgresStore } = await import('@tidemark/engine-postgres')
+  const { checkPostgresStore } = await loadPostgresEngine()
   return checkPostgresStore(schemaLocation(where, options))
 }
 

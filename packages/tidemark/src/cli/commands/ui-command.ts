@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { serveRequests } from '@tidemark/gateway'
+import { loadGateway } from '../../platform/optional-packages.ts'
 import { portNumber } from '../arguments/parse-arguments.ts'
 import { givenStore, storeArgument } from '../arguments/store-argument.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -73,6 +73,7 @@ export function uiCommand(context: CommandContext, finish: Finish): Command {
 }
 
 async function ui(where: string, options: UiOptions, context: CommandContext): Promise<ExitCode> {
+  const { serveRequests } = await loadGateway()
   using interruption = new Interruption()
   const { output } = context
   const { host, port, readOnly, insecureHttp } = options

@@ -9,6 +9,7 @@ import {
   type Logger,
   type LogLevel,
 } from '@tidemark/contracts'
+import { loadPino } from '../../platform/optional-packages.ts'
 import type { CommandContext } from '../command-context.ts'
 
 /** Options of commands that run until they are ended. */
@@ -46,8 +47,7 @@ export async function commandLogger(
     const write = level === 'silent' ? () => {} : (line: string) => void errors.write(`${line}\n`)
     return textLogger(write, level === 'silent' ? 'error' : level)
   }
-  // Loaded by those alone who want it.
-  const { pino } = await import('pino')
+  const { pino } = await loadPino()
   const logger: Logger = pino({ level }, errors)
   return logger
 }

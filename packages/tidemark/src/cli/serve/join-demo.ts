@@ -1,5 +1,4 @@
-import type { Logger } from '@tidemark/contracts'
-import { EMULATOR_KEY } from '@tidemark/gateway'
+import { EMULATOR_KEY, type Logger } from '@tidemark/contracts'
 import {
   CosmosConnection,
   CosmosDocumentCollection,

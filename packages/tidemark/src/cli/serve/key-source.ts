@@ -1,4 +1,4 @@
-import { EMULATOR_KEY } from '@tidemark/gateway'
+import { EMULATOR_KEY } from '@tidemark/contracts'
 import type { AccessPolicy } from '@tidemark/messaging/front'
 import { InputError } from '../input-error.ts'
 import { readAccessPolicies } from './access-policy-file.ts'

@@ -1,5 +1,7 @@
+import { importOptional, MissingPackageError } from '@tidemark/contracts'
 import type { ServedRequest } from '@tidemark/gateway'
 import type { AccessRule } from '../../dashboard/access.ts'
+import { metricsPackages } from '../../platform/optional-packages.ts'
 import { ANSWER_HEADERS, problemAnswer } from '../../dashboard/problem-answer.ts'
 import { openLeases } from '../lease-location.ts'
 import type { Beside } from './beside.ts'
@@ -24,7 +26,10 @@ export function metricsRoute({ access, leases, ...server }: MetricsOptions): Met
   let loading: Promise<ServedMetrics> | undefined
   let loaded: ServedMetrics | undefined
   const load = async (): Promise<ServedMetrics> => {
-    const { ServedMetrics } = await import('./served-metrics.ts')
+    const { ServedMetrics } = await importOptional(
+      metricsPackages(),
+      () => import('./served-metrics.ts'),
+    )
     const { store } = server
     const opened =
       leases === undefined ? undefined : await openLeases(leases, { store, missing: 'fail' })
@@ -47,7 +52,13 @@ export function metricsRoute({ access, leases, ...server }: MetricsOptions): Met
       loading ??= load()
       // What could not be loaded is tried again by the next one who asks.
       loading.catch(() => (loading = undefined))
-      const metrics = await loading
+      let metrics: ServedMetrics
+      try {
+        metrics = await loading
+      } catch (error) {
+        if (!(error instanceof MissingPackageError)) throw error
+        return problemAnswer(501, error)
+      }
       return new Response(request.method === 'HEAD' ? null : await metrics.text(), {
         headers: {
           ...ANSWER_HEADERS,

@@ -1,5 +1,5 @@
-import { InvalidOptionError, isLoopbackAddress } from '@tidemark/contracts'
-import { EMULATOR_KEY, type GatewayKeys } from '@tidemark/gateway'
+import { EMULATOR_KEY, InvalidOptionError, isLoopbackAddress } from '@tidemark/contracts'
+import type { GatewayKeys } from '@tidemark/gateway'
 import { ALL_RIGHTS, EMULATOR_ACCESS_KEY, type AccessPolicy } from '@tidemark/messaging/front'
 
 /** The keys of every front. */

@@ -1,14 +1,10 @@
-import { startGateway, type RunningGateway, type StartGatewayOptions } from '@tidemark/gateway'
+import type { RunningGateway, StartGatewayOptions } from '@tidemark/gateway'
 import type { MessageBroker } from '@tidemark/messaging'
-import { startAdminServer, type RunningAdminServer } from '@tidemark/messaging-admin'
-import {
-  startAmqpServer,
-  type AmqpServerOptions,
-  type RunningAmqpServer,
-} from '@tidemark/messaging-amqp'
+import type { RunningAdminServer } from '@tidemark/messaging-admin'
+import type { AmqpServerOptions, RunningAmqpServer } from '@tidemark/messaging-amqp'
+import { loadFronts, type FrontPackages } from '../../platform/optional-packages.ts'
 import { frontPolicies, includesWellKnownKey, type ServedKeys } from './served-keys.ts'
 import type { Tls } from './tls-files.ts'
-import { webSocketDoor } from './websocket-door.ts'
 
 /** Queues and topics, and by what they are served. */
 export interface QueueFronts {
@@ -44,28 +40,33 @@ export interface RunningFronts {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Starts every front that is asked for, or none. Rejects as they do. */
+/** Starts every front that is asked for, or none. Rejects as they do, and as `loadFronts`. */
 export async function startFronts(options: FrontsOptions): Promise<RunningFronts> {
   const { gateway: gatewayOptions, queues, keys, ...shared } = options
   const policiesOf = (present: ServedKeys) =>
     queues === undefined ? [] : frontPolicies(present, { ...shared, ...queues })
   let policies = policiesOf(keys)
+  const packages = await loadFronts({
+    gateway: gatewayOptions !== undefined,
+    amqp: queues?.amqpPort !== undefined,
+    admin: queues?.adminPort !== undefined,
+  })
   const started: AsyncDisposable[] = []
   try {
-    const amqp = queues && (await startAmqp(queues, { ...shared, policies }))
+    const amqp = queues && (await startAmqp(packages.amqp, queues, { ...shared, policies }))
     if (amqp !== undefined) started.push(amqp)
-    const admin = queues && (await startAdmin(queues, { ...shared, policies }))
+    const admin = queues && (await startAdmin(packages.admin, queues, { ...shared, policies }))
     if (admin !== undefined) started.push(admin)
     // Last, because it hands WebSockets to the AMQP front.
     const gateway =
       gatewayOptions &&
-      (await startGateway({
+      (await packages.gateway?.startGateway({
         ...gatewayOptions,
         ...shared,
         keys: gatewayKeysOf(keys),
         onUpgrade:
           amqp &&
-          webSocketDoor({
+          packages.amqp?.webSocketDoor({
             accept: (stream, client) => amqp.accept(stream, client),
             isForLoopbackOnly: () => includesWellKnownKey(policies),
           }),
@@ -95,11 +96,12 @@ interface SharedOptions extends Omit<FrontsOptions, 'gateway' | 'queues' | 'keys
 }
 
 async function startAmqp(
+  amqp: FrontPackages['amqp'],
   { broker, amqpPort: port, insecureAmqp, onFailure }: QueueFronts,
   { policies, host, tls, maxConnections }: SharedOptions,
 ): Promise<RunningAmqpServer | undefined> {
   if (port === undefined) return undefined
-  return startAmqpServer({
+  return amqp?.startAmqpServer({
     broker,
     policies,
     host,
@@ -112,11 +114,12 @@ async function startAmqp(
 }
 
 async function startAdmin(
+  admin: FrontPackages['admin'],
   { broker, adminPort: port, onFailure }: QueueFronts,
   { policies, host, tls, insecureHttp }: SharedOptions,
 ): Promise<RunningAdminServer | undefined> {
   if (port === undefined) return undefined
-  return startAdminServer({
+  return admin?.startAdminServer({
     broker,
     policies,
     host,

@@ -1,8 +1,15 @@
 import { STATUS_CODES, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { isLoopbackOrigin } from '@tidemark/contracts'
-import type { UpgradeRequest } from '@tidemark/gateway'
 import { createWebSocketStream, WebSocketServer } from 'ws'
+
+/** A request for a WebSocket, as Node's HTTP server tells of it. */
+export interface UpgradeRequest {
+  readonly request: IncomingMessage
+  readonly stream: Duplex
+  /** What the client has sent after the request. */
+  readonly head: Buffer
+}
 
 export interface WebSocketDoorOptions {
   /** Takes a client that speaks AMQP. */
@@ -22,7 +29,7 @@ interface Refusal {
   readonly message: string
 }
 
-/** What a gateway does with requests for WebSockets: those of clients of Service Bus become connections of the AMQP front. */
+/** For an HTTP server that gets requests for WebSockets: those of clients of Service Bus become connections of the AMQP server. */
 export function webSocketDoor({
   accept,
   isForLoopbackOnly,

@@ -1,45 +1,37 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { createServer, type Server } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { startGateway, type RunningGateway } from '@tidemark/gateway'
-import type { Store } from '@tidemark/store'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { WebSocket, type ClientOptions } from 'ws'
-import { openStore } from '../../open-store.ts'
 import { webSocketDoor } from './websocket-door.ts'
 
-const KEY = 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='
 const PROTOCOLS = ['other', 'AMQPWSB10']
 const PATH = '/$servicebus/websocket'
 
-let store: Store
-let gateway: RunningGateway
+let server: Server
+let port: number
 let accepted: { readonly stream: Duplex; readonly address: string }[]
 let isForLoopbackOnly: boolean
 
 beforeEach(async () => {
   accepted = []
   isForLoopbackOnly = true
-  store = await openStore(':memory:')
   const door = webSocketDoor({
     accept: (stream, { address }) => accepted.push({ stream, address }),
     isForLoopbackOnly: () => isForLoopbackOnly,
   })
-  gateway = await startGateway({
-    store,
-    keys: { readWrite: [KEY] },
-    port: 0,
-    stopTimeoutMs: 50,
-    onUpgrade: door,
-  })
+  server = createServer().on('upgrade', (request, stream, head) => door({ request, stream, head }))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  port = (server.address() as AddressInfo).port
 })
-afterEach(async () => {
-  await gateway.stop()
-  await store.close()
+afterEach(() => {
+  for (const { stream } of accepted) stream.destroy()
+  server.close()
 })
 
 function socketTo(path: string, protocols = PROTOCOLS, options: ClientOptions = {}): WebSocket {
-  return new WebSocket(`ws://127.0.0.1:${gateway.port}${path}`, protocols, options)
+  return new WebSocket(`ws://127.0.0.1:${port}${path}`, protocols, options)
 }
 
 /** The status of the answer; 101: it is open. */
@@ -71,7 +63,7 @@ test('a client of the sub-protocol is handed over with its address, and bytes go
 
 test.each([
   ['another path', '/', PROTOCOLS, {}, 404],
-  ['a path of the gateway', '/dbs', PROTOCOLS, {}, 404],
+  ['a path of the server', '/dbs', PROTOCOLS, {}, 404],
   ['another sub-protocol', PATH, ['amqp'], {}, 400],
   ['none', PATH, [], {}, 400],
   ['a foreign page', PATH, PROTOCOLS, { origin: 'https://evil.example' }, 403],
@@ -103,7 +95,7 @@ test('a message above the limit ends its connection, and no other', async () => 
 })
 
 test('frames that are broken end their connection', async () => {
-  const socket = connect(gateway.port, '127.0.0.1')
+  const socket = connect(port, '127.0.0.1')
   socket.write(
     `GET ${PATH} HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n` +
       'sec-websocket-version: 13\r\nsec-websocket-key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n' +
