@@ -14,7 +14,8 @@ export interface ItemAnswer {
 /** An iterator of the client over a list. */
 export interface PagedAnswers {
   hasMoreResults(): boolean
-  fetchNext(): Promise<{ readonly resources: readonly unknown[]; readonly headers: AnswerHeaders }>
+  /** The page has headers, too, which the client's declarations keep private. */
+  fetchNext(): Promise<{ readonly resources: readonly unknown[] }>
   fetchAll(): Promise<{ readonly resources: readonly unknown[] }>
 }
 
@@ -48,7 +49,7 @@ export interface CosmosContainer {
     }
     readonly containers: {
       createIfNotExists(
-        body: { id: string; partitionKey: object },
+        body: { id: string; partitionKey: { paths: string[]; version?: number } },
         options?: object,
       ): Promise<unknown>
     }
@@ -59,6 +60,10 @@ export interface CosmosContainer {
     upsert(body: object, options?: object): Promise<ItemAnswer>
     batch(operations: readonly object[], partitionKey: unknown, options?: object): Promise<unknown>
     readAll(options?: object): PagedAnswers
+    query(
+      query: { query: string; parameters: { name: string; value: string }[] },
+      options?: object,
+    ): PagedAnswers
     getChangeFeedIterator(options?: object): FeedIterator
   }
   item(
@@ -70,7 +75,10 @@ export interface CosmosContainer {
     patch(operations: object, options?: object): Promise<ItemAnswer>
     delete(options?: object): Promise<ItemAnswer>
   }
-  read(options?: object): Promise<{ readonly resource?: object | undefined }>
+  read(options?: object): Promise<{
+    readonly resource?: object | undefined
+    readonly headers: AnswerHeaders
+  }>
   readPartitionKeyRanges(options?: object): PagedAnswers
   getFeedRanges(): Promise<
     readonly { readonly minInclusive: string; readonly maxExclusive: string }[]

@@ -40,7 +40,7 @@ import {
 } from '@tidemark/contracts'
 import { callClient } from '../client-error.ts'
 import { KnownContainer } from '../container-facts.ts'
-import { headerOf } from '../cosmos-container.ts'
+import { headerOf, recordOf } from '../cosmos-container.ts'
 import type { AnswerHeaders, CosmosContainer, ItemAnswer } from '../cosmos-container.ts'
 import { readInPages, type PartitionPage, type PartitionRead } from './read-partition.ts'
 
@@ -233,8 +233,12 @@ class CosmosDocuments<T extends DocumentBody> implements DocumentCollection<T> {
       abortSignal: signal,
     })
     do {
-      const { resources, headers } = await callClient(subject, signal, () => pages.fetchNext())
-      yield { items: resources, header: headersOf({ headers }) }
+      const page = await callClient(subject, signal, () => pages.fetchNext())
+      const { headers } = recordOf(page)
+      yield {
+        items: page.resources,
+        header: headersOf({ headers: isJsonRecord(headers) ? headers : {} }),
+      }
     } while (pages.hasMoreResults())
   }
 

@@ -26,6 +26,7 @@ import {
   type FeedSupport,
   type JoinPositionsRequest,
   type ListedRange,
+  type PositionAtRequest,
   type RequestSubject,
   type SourceRange,
 } from '@tidemark/contracts'
@@ -124,6 +125,18 @@ class CosmosChangeFeed<T extends DocumentBody> implements ChangeFeedSource<T> {
     // The interval has to be one of now.
     await this.#ranges.holding(range, signal)
     return position(facts, { range, mode, lsn: 0 })
+  }
+
+  /** An etag is an LSN, of any interval of its pkrange. The service does not say which ones it has reached. */
+  async positionAt({
+    range,
+    lsn: at,
+    mode = 'latestVersion',
+    signal,
+  }: PositionAtRequest): Promise<FeedPosition> {
+    const facts = await this.#known.facts(signal)
+    await this.#ranges.holding(range, signal)
+    return position(facts, { range, mode, lsn: at })
   }
 
   /** The service goes on after an etag in whatever interval of a pkrange: equal ones of neighbours are one of both. */

@@ -1,11 +1,13 @@
-import type { Container } from '@azure/cosmos'
 import {
+  UnsupportedServerError,
   feedRangeId,
-  LeaseStorageError,
+  isJsonRecord,
   parseFeedRangeId,
   type FeedRange,
   type RequestOptions,
 } from '@tidemark/contracts'
+import { KnownContainer } from '../container-facts.ts'
+import type { CosmosContainer } from '../cosmos-container.ts'
 
 /** What V3's leases say of the container that they are for. */
 export interface MonitoredContainer {
@@ -23,32 +25,34 @@ export interface MonitoredRange extends FeedRange {
   readonly parents: readonly string[]
 }
 
+/** Rejects with ERR_NOT_FOUND, ERR_SERVER_UNSUPPORTED, and as the client's errors are translated. */
 export async function readMonitored(
-  container: Container,
+  container: CosmosContainer,
   { signal }: RequestOptions,
 ): Promise<MonitoredContainer> {
-  const options = signal === undefined ? {} : { abortSignal: signal }
-  const [{ resource }, { resources }] = await Promise.all([
-    container.read(options),
-    container.readPartitionKeyRanges(options).fetchAll(),
-  ])
-  if (resource?._rid === undefined) {
-    throw new LeaseStorageError(`container ${container.id} has no _rid`)
-  }
-  const ranges = resources.flatMap(
-    ({ id, minInclusive, maxExclusive, parents }): MonitoredRange[] => {
-      const range = parseFeedRangeId(feedRangeId({ minInclusive, maxExclusive }))
-      return range === undefined ? [] : [{ id, ...range, parents }]
-    },
-  )
-  // A listing may still have those that were split.
+  const known = new KnownContainer(container)
+  const [{ rid }, listed] = await Promise.all([known.facts(signal), known.readPkRanges(signal)])
+  const ranges = listed.map(monitoredRange)
+  // The list may still have those that were split.
   const gone = new Set(ranges.flatMap(({ parents }) => parents))
   return {
     database: container.database.id,
     container: container.id,
-    containerRid: resource._rid,
+    containerRid: rid,
     pkRanges: ranges
       .filter(({ id }) => !gone.has(id))
-      .sort((a, b) => (a.minInclusive < b.minInclusive ? -1 : 1)),
+      .toSorted((a, b) => (a.minInclusive < b.minInclusive ? -1 : 1)),
   }
+}
+
+function monitoredRange(value: unknown): MonitoredRange {
+  const { id, minInclusive, maxExclusive, parents } = isJsonRecord(value) ? value : {}
+  const min = typeof minInclusive === 'string' ? minInclusive : '?'
+  const range = parseFeedRangeId(
+    feedRangeId({ minInclusive: min, maxExclusive: String(maxExclusive) }),
+  )
+  if (typeof id !== 'string' || range === undefined) {
+    throw new UnsupportedServerError('the server lists a pkrange that cannot be read')
+  }
+  return { id, ...range, parents: Array.isArray(parents) ? parents.map(String) : [] }
 }

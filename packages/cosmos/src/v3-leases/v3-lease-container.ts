@@ -1,7 +1,17 @@
-import type { Container } from '@azure/cosmos'
-import { LeasesChangedError, LeaseStorageError, type RequestOptions } from '@tidemark/contracts'
+import { isDeepStrictEqual } from 'node:util'
+import {
+  errorCode,
+  isJsonRecord,
+  LeasesChangedError,
+  LeaseStorageError,
+  UnsupportedServerError,
+  type RequestOptions,
+} from '@tidemark/contracts'
+import { callClient } from '../client-error.ts'
+import { recordOf, type CosmosContainer } from '../cosmos-container.ts'
 import { serverDateMs } from '../platform/server-date.ts'
 import { LeasesInUseError } from './leases-in-use-error.ts'
+import { property } from './v3-continuation.ts'
 import { parseV3Lease, type V3Lease } from './v3-lease.ts'
 
 /** What is in a lease container of one processor. */
@@ -13,32 +23,44 @@ export interface V3Leases {
 
 /** A container in which the .NET or Java SDK keeps leases. */
 export class V3LeaseContainer {
-  readonly #container: Container
+  readonly #container: CosmosContainer
   /** `/id` or `/partitionKey`. */
-  readonly partitionKeyPath: string
+  readonly partitionKeyPath: (typeof PATHS)[number]
   /** Epoch ms of the server when the container was opened. */
   readonly #nowMs: number
 
-  private constructor(container: Container, partitionKeyPath: string, nowMs: number) {
+  private constructor(
+    container: CosmosContainer,
+    partitionKeyPath: (typeof PATHS)[number],
+    nowMs: number,
+  ) {
     this.#container = container
     this.partitionKeyPath = partitionKeyPath
     this.#nowMs = nowMs
   }
 
   /** Rejects with ERR_LEASE_STORAGE when neither SDK would keep leases there. */
-  static async open(container: Container, { signal }: RequestOptions): Promise<V3LeaseContainer> {
-    const { resource, headers } = await container.read(aborted(signal))
-    const paths = resource?.partitionKey?.paths ?? []
-    const [path = '', ...others] = paths
-    if (others.length > 0 || !['/id', '/partitionKey'].includes(path)) {
+  static async open(
+    container: CosmosContainer,
+    { signal }: RequestOptions,
+  ): Promise<V3LeaseContainer> {
+    const { id } = container
+    const subject = { resource: 'collection', id, effect: 'none' } as const
+    const { resource, headers } = await callClient(subject, signal, () =>
+      container.read({ abortSignal: signal }),
+    )
+    const { partitionKey } = recordOf(resource)
+    const paths = isJsonRecord(partitionKey) ? partitionKey['paths'] : undefined
+    const [path] = PATHS.filter((one) => isDeepStrictEqual(paths, [one]))
+    if (path === undefined) {
       throw new LeaseStorageError(
-        `container ${container.id} has the partition key ${paths.join(', ') || 'of an old kind'}: leases of a .NET or Java ` +
-          'processor are in containers partitioned by /id or /partitionKey',
+        `container ${id} has the partition key ${JSON.stringify(paths)}: leases of a .NET or Java processor are in ` +
+          'containers partitioned by /id or /partitionKey',
       )
     }
     const nowMs = serverDateMs(headers['date'])
     if (nowMs === undefined) {
-      throw new LeaseStorageError(`the server of container ${container.id} does not say its time`)
+      throw new UnsupportedServerError(`the server of container ${id} does not say its time`)
     }
     return new V3LeaseContainer(container, path, nowMs)
   }
@@ -48,27 +70,24 @@ export class V3LeaseContainer {
    *
    * Rejects with ERR_LEASE_STORAGE when a document there is no lease.
    */
-  async read(prefix: string, { signal }: RequestOptions): Promise<V3Leases> {
-    const query = {
-      query: 'SELECT * FROM c WHERE STARTSWITH(c.id, @prefix)',
-      parameters: [{ name: '@prefix', value: `${prefix}.` }],
-    }
-    const { resources } = await this.#container.items
-      .query<{ readonly id: string }>(query, aborted(signal))
-      .fetchAll()
+  async read(prefix: string, request: RequestOptions): Promise<V3Leases> {
+    const documents = await this.#query(
+      'SELECT * FROM c WHERE STARTSWITH(c.id, @text)',
+      `${prefix}.`,
+      request,
+    )
+    const idOf = (document: unknown): string => String(property(document, 'id'))
     return {
-      leases: resources.filter(({ id }) => id.startsWith(`${prefix}..`)).map(parseV3Lease),
-      isInitialized: resources.some(({ id }) => id === `${prefix}.info`),
+      leases: documents.filter((one) => idOf(one).startsWith(`${prefix}..`)).map(parseV3Lease),
+      isInitialized: documents.some((one) => idOf(one) === `${prefix}.info`),
     }
   }
 
   /** What the ids of leases begin with, whatever processor they are of: of about 200 leases. */
-  async prefixes({ signal }: RequestOptions): Promise<readonly string[]> {
-    const query = "SELECT TOP 200 VALUE c.id FROM c WHERE CONTAINS(c.id, '..')"
-    const { resources } = await this.#container.items
-      .query<string>(query, aborted(signal))
-      .fetchAll()
-    return [...new Set(resources.map((id) => id.slice(0, id.indexOf('..'))))].sort()
+  async prefixes(request: RequestOptions): Promise<readonly string[]> {
+    const query = 'SELECT TOP 200 VALUE c.id FROM c WHERE CONTAINS(c.id, @text)'
+    const ids = (await this.#query(query, '..', request)).map(String)
+    return [...new Set(ids.map((id) => id.slice(0, id.indexOf('..'))))].sort()
   }
 
   /**
@@ -94,25 +113,23 @@ export class V3LeaseContainer {
   async write(
     document: { readonly id: string },
     old: V3Lease | undefined,
-    { signal }: RequestOptions,
+    { signal: abortSignal }: RequestOptions,
   ): Promise<void> {
     const { id } = document
     const partitionKey = old?.partitionKey ?? id
     const body = { ...document, ...(this.#isById ? {} : { partitionKey }) }
-    await this.#unlessChanged(id, () =>
+    await this.#unlessChanged(id, abortSignal, () =>
       old === undefined
-        ? this.#container.items.create(body, aborted(signal))
-        : this.#container
-            .item(id, this.#isById ? id : partitionKey)
-            .replace(body, ifMatch(old, signal)),
+        ? this.#container.items.create(body, { abortSignal })
+        : this.#item(id, partitionKey).replace(body, { ...ifMatch(old), abortSignal }),
     )
   }
 
   /** Rejects as `write`. */
-  async delete(lease: V3Lease, { signal }: RequestOptions): Promise<void> {
+  async delete(lease: V3Lease, { signal: abortSignal }: RequestOptions): Promise<void> {
     const { id, partitionKey } = lease
-    await this.#unlessChanged(id, () =>
-      this.#container.item(id, this.#isById ? id : partitionKey).delete(ifMatch(lease, signal)),
+    await this.#unlessChanged(id, abortSignal, () =>
+      this.#item(id, partitionKey).delete({ ...ifMatch(lease), abortSignal }),
     )
   }
 
@@ -120,13 +137,33 @@ export class V3LeaseContainer {
     return this.partitionKeyPath === '/id'
   }
 
-  async #unlessChanged(id: string, act: () => Promise<unknown>): Promise<void> {
+  #item(id: string, partitionKey: string | undefined): ReturnType<CosmosContainer['item']> {
+    return this.#container.item(id, this.#isById ? id : partitionKey)
+  }
+
+  async #query(
+    query: string,
+    text: string,
+    { signal }: RequestOptions,
+  ): Promise<readonly unknown[]> {
+    const { id, items } = this.#container
+    const parameters = [{ name: '@text', value: text }]
+    const subject = { resource: 'collection', id, effect: 'none' } as const
+    const { resources } = await callClient(subject, signal, () =>
+      items.query({ query, parameters }, { abortSignal: signal }).fetchAll(),
+    )
+    return resources
+  }
+
+  async #unlessChanged(
+    id: string,
+    signal: AbortSignal | undefined,
+    act: () => Promise<unknown>,
+  ): Promise<void> {
     try {
-      await act()
+      await callClient({ resource: 'document', id, effect: 'write' }, signal, act)
     } catch (cause) {
-      const status: unknown =
-        typeof cause === 'object' && cause !== null && Reflect.get(cause, 'code')
-      if (![404, 409, 412].includes(Number(status))) throw cause
+      if (!CHANGED.has(errorCode(cause) ?? '')) throw cause
       throw new LeasesChangedError(
         `document ${JSON.stringify(id)} in container ${this.#container.id} was changed by others meanwhile`,
         { cause },
@@ -135,10 +172,16 @@ export class V3LeaseContainer {
   }
 }
 
-function aborted(signal: AbortSignal | undefined): { readonly abortSignal?: AbortSignal } {
-  return signal === undefined ? {} : { abortSignal: signal }
-}
+/** By what the SDKs partition lease containers. */
+const PATHS = ['/id', '/partitionKey'] as const
 
-function ifMatch({ etag }: V3Lease, signal: AbortSignal | undefined) {
-  return { accessCondition: { type: 'IfMatch', condition: etag }, ...aborted(signal) }
+/** Another one has created, replaced or deleted what is to be written. */
+const CHANGED: ReadonlySet<string> = new Set([
+  'ERR_EXISTS',
+  'ERR_PRECONDITION_FAILED',
+  'ERR_NOT_FOUND',
+])
+
+function ifMatch({ etag }: V3Lease): object {
+  return { accessCondition: { type: 'IfMatch', condition: etag } }
 }

@@ -1,4 +1,3 @@
-import type { Container } from '@azure/cosmos'
 import {
   InvalidOptionError,
   option,
@@ -9,6 +8,7 @@ import {
   type OptionRules,
   type RequestOptions,
 } from '@tidemark/contracts'
+import type { CosmosContainer } from '../cosmos-container.ts'
 import { readMonitored, type MonitoredContainer } from './monitored-container.ts'
 import { V3LeaseContainer, type V3Leases } from './v3-lease-container.ts'
 import { v3Prefix, type V3Reader } from './v3-prefix.ts'
@@ -16,9 +16,9 @@ import { v3Prefix, type V3Reader } from './v3-prefix.ts'
 /** The change feed processor of the .NET SDK (V3) or the Java SDK (V4) whose leases are meant. */
 export interface V3ProcessorOptions {
   /** The container that the processor monitors. */
-  readonly monitored: Container
+  readonly monitored: CosmosContainer
   /** The container of its leases, partitioned by `/id` or `/partitionKey`. */
-  readonly leaseContainer: Container
+  readonly leaseContainer: CosmosContainer
   /** `processorName` of .NET, `leasePrefix` of Java; an empty text if Java has none. */
   readonly processorName: string
   /** URL of the account of the monitored container, as *the processor's* client has it: its host name is in the ids of leases. */
