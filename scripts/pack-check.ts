@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { costProblems, installCost } from './install-cost.ts'
+import { packAll, type Tarball } from './pack-all.ts'
 
 const run = promisify(execFile)
 
@@ -57,18 +59,13 @@ export function staleOutput(folder: string, files: readonly string[]): string[] 
     .map((file) => `publishes ${file}, which has no source: remove dist and build again`)
 }
 
-/** Packs each package once, into this folder. */
-async function packageProblems(
-  root: string,
-  { folder, destination }: { readonly folder: string; readonly destination: string },
-): Promise<string[]> {
-  const path = join(root, 'packages', folder)
+async function packageProblems(root: string, tarball: Tarball): Promise<string[]> {
+  const path = join(root, 'packages', tarball.folder)
   const manifest = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as PackManifest
-  const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', destination]
-  const { stdout } = await run('npm', pack, { cwd: path, maxBuffer: 64 * 1024 * 1024 })
-  const { filename, files } = packedPackage(JSON.parse(stdout))
-  const packed = files.map((file) => file.path).sort()
-  const problems = [...packListProblems(manifest, packed), ...staleOutput(path, packed)]
+  const problems = [
+    ...packListProblems(manifest, tarball.files),
+    ...staleOutput(path, tarball.files),
+  ]
   const license = join(path, 'LICENSE')
   if (
     existsSync(license) &&
@@ -79,23 +76,10 @@ async function packageProblems(
   // The tools below need the files that are missing, and would only repeat it at length.
   if (problems.length > 0) return problems
   const bin = join(root, 'node_modules', '.bin')
-  const tarball = join(destination, filename)
   return [
-    ...(await complaints(join(bin, 'publint'), ['run', '--strict', tarball])),
-    ...(await complaints(join(bin, 'attw'), [tarball, '--profile', 'esm-only', '--no-emoji'])),
+    ...(await complaints(join(bin, 'publint'), ['run', '--strict', tarball.path])),
+    ...(await complaints(join(bin, 'attw'), [tarball.path, '--profile', 'esm-only', '--no-emoji'])),
   ]
-}
-
-interface PackedPackage {
-  readonly filename: string
-  readonly files: readonly { readonly path: string }[]
-}
-
-/** npm 11 answers with an array, npm 12 with an object by package name. */
-function packedPackage(answer: unknown): PackedPackage {
-  const [entry] = Object.values(answer as Record<string, PackedPackage>)
-  if (entry === undefined) throw new Error('npm pack names no package')
-  return entry
 }
 
 async function complaints(command: string, args: readonly string[]): Promise<string[]> {
@@ -114,20 +98,20 @@ async function complaints(command: string, args: readonly string[]): Promise<str
 
 if (import.meta.main) {
   const root = fileURLToPath(new URL('..', import.meta.url))
-  const folders = readdirSync(join(root, 'packages')).filter((folder) =>
-    existsSync(join(root, 'packages', folder, 'package.json')),
-  )
-  await using tarballs = await mkdtempDisposable(join(tmpdir(), 'tidemark-pack-'))
-  const destination = tarballs.path
-  let count = 0
-  for (const folder of folders.sort()) {
-    for (const problem of await packageProblems(root, { folder, destination })) {
-      console.error(`packages/${folder} ${problem}`)
-      count += 1
+  await using work = await mkdtempDisposable(join(tmpdir(), 'tidemark-pack-'))
+  const tarballs = await packAll(root, work.path)
+  const problems: string[] = []
+  for (const tarball of tarballs) {
+    for (const problem of await packageProblems(root, tarball)) {
+      problems.push(`packages/${tarball.folder} ${problem}`)
     }
   }
-  if (count > 0) {
-    console.error(`pack: ${count} problems`)
+  if (problems.length === 0) {
+    problems.push(...costProblems(await installCost(join(work.path, 'installed'), tarballs)))
+  }
+  for (const problem of problems) console.error(problem)
+  if (problems.length > 0) {
+    console.error(`pack: ${problems.length} problems`)
     process.exitCode = 1
-  } else console.log(`pack: ${folders.length} packages are as they should be`)
+  } else console.log(`pack: ${tarballs.length} packages are as they should be`)
 }
