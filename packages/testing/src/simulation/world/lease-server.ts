@@ -213,7 +213,7 @@ export class LeaseServer implements SimulatedServer {
     by?: SimulatedProcess,
     claims: readonly HeldLease[] = [],
   ): void {
-    this.#lookAtDisk()
+    this.#lookAtDisk(cause)
     const before = this.#state
     const after = this.#read()
     if (after === before) return
@@ -227,11 +227,13 @@ export class LeaseServer implements SimulatedServer {
     this.#onChange({ before, after, by, cause: seen, atMs: this.#time.nowMs, claims })
   }
 
-  #lookAtDisk(): void {
+  #lookAtDisk(cause: StoreChange['cause']): void {
     if (this.kind !== 'documents') return
     const synced = this.#syncedState.read(this.documents.synced)
     if (synced === this.#synced) return
     this.#synced = synced
+    // What a request puts on disk stands behind what was there before it, and has perhaps written over.
+    if (cause === 'request') this.#onSynced(this.#state)
     this.#onSynced(synced)
   }
 
