@@ -190,6 +190,14 @@ test('an older Node gets one line that says which one is needed, not what that N
   expect(errors).toMatch(/^tidemark: ERR_NODE_UNSUPPORTED: .*Node\.js 22\.18.*20\.20\.2\n$/)
 })
 
+test('a command whose reader goes away ends, as in "tail … | head"', async () => {
+  await importOrders()
+  // It would follow for ever.
+  const { child, ended } = start(['tail', 'shop/orders', '--store', store, '--from', 'beginning'])
+  child.stdout.once('data', () => child.stdout.destroy())
+  expect(await ended()).toMatchObject({ code: 0 })
+})
+
 describe('tidemark import', () => {
   test('JSON Lines from a file: bad lines are named by number, the others are imported', async () => {
     const file = join(folder, 'orders.jsonl')

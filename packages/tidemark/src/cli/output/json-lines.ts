@@ -13,14 +13,16 @@ export async function writeJsonLine(output: Writable, value: unknown): Promise<b
 export async function writeText(output: Writable, text: string): Promise<boolean> {
   if (output.destroyed || output.errored) return false
   if (output.write(visible(text))) return true
-  await new Promise<void>((resolve) => {
-    const settle = (): void => {
-      output.off('drain', settle).off('close', settle).off('error', settle)
-      resolve()
+  // What happened counts, not the state afterwards: the standard output forgets that its reader is gone.
+  return new Promise<boolean>((resolve) => {
+    const onDrain = (): void => settle(true)
+    const onGone = (): void => settle(false)
+    const settle = (isTaken: boolean): void => {
+      output.off('drain', onDrain).off('close', onGone).off('error', onGone)
+      resolve(isTaken)
     }
-    output.on('drain', settle).on('close', settle).on('error', settle)
+    output.on('drain', onDrain).on('close', onGone).on('error', onGone)
   })
-  return !output.destroyed && !output.errored
 }
 
 /** An error has no properties of its own that JSON would show. */
