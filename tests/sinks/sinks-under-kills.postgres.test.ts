@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -54,11 +54,12 @@ async function documentsOf(orders: Collection<Order>): Promise<Map<string, numbe
 
 test('JB-6 workers and servers that are killed in the middle leave every sink as its guarantee says', async () => {
   const hooked: WebhookEntry<Order>[] = []
-  const server = createServer(async (request, response) => {
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await buffer(request)
     hooked.push(...verifyWebhook<Order>({ secret: SECRET, headers: request.headers, body }).entries)
     response.writeHead(204).end()
-  })
+  }
+  const server = createServer((request, response) => void receive(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const store = await openStore(folder)
   const shop = store.database('shop')

@@ -46,8 +46,13 @@ export function sinkEntry<T extends DocumentBody>(
   change: Change<T>,
 ): SinkEntry<T> {
   const { partitionKey, id, lsn } = change
+  let key: string | undefined
   return {
-    key: changeId(feed, change),
+    // Sinks that order versions do not ask for it.
+    get key() {
+      key ??= changeId(feed, change)
+      return key
+    },
     kind: changeKind(change),
     feed: feed.identity,
     partitionKey,
