@@ -4,7 +4,7 @@ import { errorCode, type ChangeFeedSource, type DocumentBody } from '@tidemark/c
 const NO_LOG: ReadonlySet<string | undefined> = new Set([
   'ERR_ALL_VERSIONS_OFF',
   'ERR_INVALID_OPTION',
-  'ERR_UNSUPPORTED_SERVER',
+  'ERR_SERVER_UNSUPPORTED',
 ])
 
 /** Whether the source can be read in all-versions mode. Any feed can be asked: by reading a page from now on. */
