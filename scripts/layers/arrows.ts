@@ -44,6 +44,7 @@ export const ARROWS: ReadonlyMap<string, readonly string[]> = new Map([
       '@tidemark/engine-postgres',
       '@tidemark/processor',
       '@tidemark/lease-redis',
+      '@tidemark/cosmos',
       '@tidemark/jobs',
       '@tidemark/messaging',
       '@tidemark/messaging-amqp',

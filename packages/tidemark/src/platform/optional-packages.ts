@@ -16,6 +16,19 @@ export function loadRedis(): Promise<Pick<typeof import('ioredis'), 'Redis'>> {
   return importOptional(['ioredis'], () => import('ioredis'))
 }
 
+/** What reaches an account of Azure Cosmos DB, and the official client that it is reached by. */
+export function loadCosmos(): Promise<CosmosPackages> {
+  return importOptional([ofThisVersion('@tidemark/cosmos'), '@azure/cosmos@4'], async () => ({
+    cosmos: await import('@tidemark/cosmos'),
+    client: await import('@azure/cosmos'),
+  }))
+}
+
+export interface CosmosPackages {
+  readonly cosmos: typeof import('@tidemark/cosmos')
+  readonly client: Pick<typeof import('@azure/cosmos'), 'CosmosClient'>
+}
+
 export function loadPino(): Promise<Pick<typeof import('pino'), 'pino'>> {
   return importOptional(['pino'], () => import('pino'))
 }

@@ -6,6 +6,7 @@ import { pauseCommand, resumeCommand } from './pause-leases.ts'
 import { releaseCommand } from './release-leases.ts'
 import { resetCommand, seekCommand } from './seek-leases.ts'
 import { restoreCommand, snapshotCommand } from './snapshot-leases.ts'
+import { exportCommand, importCommand } from './v3-leases.ts'
 
 /** `tidemark leases`: who processes what, and the commands of operators. Safe while hosts run. */
 export function leasesCommand(context: CommandContext, finish: Finish): Command {
@@ -22,4 +23,6 @@ export function leasesCommand(context: CommandContext, finish: Finish): Command 
     .addCommand(releaseCommand(context))
     .addCommand(snapshotCommand(context))
     .addCommand(restoreCommand(context, finish))
+    .addCommand(importCommand(context, finish))
+    .addCommand(exportCommand(context, finish))
 }
