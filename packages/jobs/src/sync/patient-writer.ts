@@ -38,7 +38,7 @@ export class PatientWriter<T extends DocumentBody> {
         return
       } catch (error) {
         if (errorCode(error) !== 'ERR_SINK_UNAVAILABLE') throw error
-        const retryAfterMs = error instanceof SinkUnavailableError ? error.retryAfterMs : undefined
+        const retryAfterMs = retryAfterOf(error)
         if (retryAfterMs !== undefined) this.#rests(retryAfterMs)
         const pauseMs = this.#pauseMs(attempt)
         const spentMs = clock.monotonicMs() - startedMs + Math.max(pauseMs, retryAfterMs ?? 0)
@@ -67,4 +67,11 @@ export class PatientWriter<T extends DocumentBody> {
     const wholeMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(attempt - 1, 10))
     return wholeMs * (0.5 + this.#parts.random.fraction() / 2)
   }
+}
+
+/** By name: the error may be of another copy of this package. */
+function retryAfterOf(error: unknown): number | undefined {
+  if (typeof error !== 'object' || error === null) return undefined
+  const value: unknown = Reflect.get(error, 'retryAfterMs')
+  return typeof value === 'number' && value >= 0 ? value : undefined
 }

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { FencedWriteError, type Clock, type DeadLetter } from '@tidemark/contracts'
-import { SimulatedClock } from '@tidemark/testing'
+import { MemoryLeaseStore } from '@tidemark/processor'
+import { openMemoryStore, SimulatedClock } from '@tidemark/testing'
 import { jsonLinesSink } from '../archive/platform/json-lines-sink.ts'
 import { readJsonLines } from '../archive/platform/read-json-lines.ts'
 import { inTime } from '../in-time.fixture.ts'
@@ -12,7 +13,8 @@ import type { SinkEntry } from './sink-entry.ts'
 import { SinkRefusedError } from './sink-refused-error.ts'
 import { SinkUnavailableError } from './sink-unavailable-error.ts'
 import { contextOf, entryOf, stage, type Order } from './sync.fixture.ts'
-import { syncTo } from './sync-to.ts'
+import type { SyncEvent } from './sync-events.ts'
+import { syncTo, type Sync } from './sync-to.ts'
 
 describe('JB-6 a function as a sink', () => {
   test('gets every version in order per key, each with a key that is the same when it comes again', async () => {
@@ -219,4 +221,55 @@ test('JB-6 JSON Lines hold each change once, however often it came', async () =>
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+})
+
+describe('JB-6 pending deletes that were purged before they were read', () => {
+  test.each(['fail', 'resync'] as const)('are told, with %s', async (onHorizonPassed) => {
+    const clock = new SimulatedClock()
+    const store = await openMemoryStore({ clock, maintenance: 'manual' })
+    const orders = await store.database('shop').createCollectionIfNotExists<Order>({
+      id: 'orders',
+      partitionKey: '/customer',
+      defaultTtl: -1,
+      pendingDeletes: { retentionSeconds: 60 },
+    })
+    await orders.upsert({ id: 'short', customer: 'c', total: 1, ttl: 10 })
+    await orders.upsert({ id: 'long', customer: 'c', total: 1 })
+    const leases = new MemoryLeaseStore({ clock })
+    const got: string[] = []
+    const events: SyncEvent[] = []
+    const worker = (): Sync =>
+      syncTo<Order>({
+        feed: orders,
+        leases,
+        group: 'copy',
+        deletes: 'ignore',
+        sink: async (batch) => void got.push(...batch.map(({ kind, id }) => `${kind} ${id}`)),
+        feedOptions: { onHorizonPassed },
+        onEvent: (event) => events.push(event),
+        clock,
+      })
+    const first = worker()
+    await inTime(clock, first.start())
+    await inTime(clock, first.caughtUp())
+    await inTime(clock, first.stop())
+    expect(got).toEqual(['document short', 'document long'])
+    await clock.advance(15_000)
+    await store.runMaintenance()
+    await clock.advance(90_000)
+    await store.runMaintenance()
+    const second = worker()
+    await inTime(clock, second.start())
+    await clock.advanceUntil(() => events.some(({ kind }) => kind === 'missed'), {
+      limitMs: 60_000,
+      stepMs: 50,
+    })
+    const action = onHorizonPassed === 'fail' ? 'halt' : 'resync'
+    expect(events.filter(({ kind }) => kind === 'missed')).toMatchObject([{ action }])
+    if (onHorizonPassed === 'resync') await inTime(clock, second.caughtUp())
+    // Nobody can tell any more that the other one is gone.
+    expect(got.slice(2)).toEqual(onHorizonPassed === 'resync' ? ['document long'] : [])
+    await inTime(clock, second.stop())
+    await store.close()
+  })
 })
