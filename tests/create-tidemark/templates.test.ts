@@ -1,14 +1,13 @@
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { glob, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { installPacked } from '../../scripts/install-packed.ts'
+import { startProgram } from '../newcomer/start-program.ts'
 
 /*
  * What `npm create tidemark` writes, as its reader has it: packages from their tarballs, tests and types by the project's own
@@ -45,13 +44,13 @@ test('a worker sends receipts for orders, and goes on after SIGTERM where it sto
   await project.passes()
   const first = project.start()
   await first.printed(/^ready$/)
-  await project.import('{"id":"o1","customerId":"c7","total":12}')
+  await project.put('{"id":"o1","customerId":"c7","total":12}')
   await first.printed(/^receipt o1:\d+ to c7: order o1, 12$/)
-  expect(await first.terminate()).toBe(0)
-  await project.import('{"id":"o2","customerId":"c7","total":30}')
+  expect(await first.end()).toBe(0)
+  await project.put('{"id":"o2","customerId":"c7","total":30}')
   const second = project.start()
   await second.printed(/^receipt o2:/)
-  expect(await second.terminate()).toBe(0)
+  expect(await second.end()).toBe(0)
   expect(second.lines.filter((line) => line.includes('o1'))).toEqual([])
 })
 
@@ -60,10 +59,10 @@ test('a migration follows until SIGTERM, and compares both sides at its end', as
   await project.passes()
   const worker = project.start()
   await worker.printed(/^ready$/)
-  await project.import('{"id":"o1","customerId":"c7","itemId":"pen","total":12}')
+  await project.put('{"id":"o1","customerId":"c7","itemId":"pen","total":12}')
   await worker.printed(/^caughtUp: 0 left, lag 0/)
-  expect(await worker.terminate()).toBe(0)
-  await project.import('{"id":"o2","customerId":"c7","itemId":"book","total":30}')
+  expect(await worker.end()).toBe(0)
+  await project.put('{"id":"o2","customerId":"c7","itemId":"book","total":30}')
   const last = project.start('--cut-over')
   await last.printed(/^0 missing, 0 different, 0 extra$/)
   expect(await last.ended).toBe(0)
@@ -76,7 +75,7 @@ test('a worker of a queue handles orders, and ends on SIGTERM', async () => {
   await worker.printed(/^ready$/)
   await project.tidemark(['queues', 'send', 'shop/orders', '{"id":"o1","total":12}'])
   await worker.printed(/^order o1: 12$/)
-  expect(await worker.terminate()).toBe(0)
+  expect(await worker.end()).toBe(0)
 })
 
 async function create(template: string) {
@@ -103,9 +102,10 @@ async function create(template: string) {
         expect.toSatisfy((used: string[]) => used.every((one) => one in dependencies)),
       )
     },
-    import: (line: string) => tidemark(cwd, ['import', '-', '--collection', 'shop/orders'], line),
+    put: (order: string) => tidemark(cwd, ['put', 'shop/orders', order]),
     tidemark: (args: readonly string[]) => tidemark(cwd, args),
-    start: (...args: readonly string[]) => startProgram(cwd, args),
+    start: (...args: readonly string[]) =>
+      startProgram([join('src', 'main.ts'), ...args], { cwd, env: ENV }),
   }
 }
 
@@ -131,38 +131,7 @@ async function importedPackages(cwd: string, files: string): Promise<readonly st
   return [...found]
 }
 
-async function tidemark(cwd: string, args: readonly string[], input = ''): Promise<void> {
+async function tidemark(cwd: string, args: readonly string[]): Promise<void> {
   const main = join(folder, 'node_modules', 'tidemark', 'dist', 'cli', 'main.js')
-  const child = execFile(process.execPath, [main, ...args, '--store', './data'], { cwd, env: ENV })
-  child.stdin?.end(input)
-  const [code] = (await once(child, 'close')) as [number | null]
-  expect(code).toBe(0)
-}
-
-function startProgram(cwd: string, args: readonly string[]) {
-  const child = spawn(process.execPath, [join('src', 'main.ts'), ...args], {
-    cwd,
-    env: ENV,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const ended = once(child, 'close').then(() => child.exitCode)
-  const lines: string[] = []
-  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line))
-  return {
-    lines,
-    ended,
-    async printed(line: RegExp): Promise<void> {
-      await expect
-        .poll(() => {
-          if (child.exitCode !== null && !lines.some((one) => line.test(one)))
-            throw new Error(`ended with ${child.exitCode} after ${JSON.stringify(lines)}`)
-          return lines
-        })
-        .toContainEqual(expect.stringMatching(line))
-    },
-    async terminate(): Promise<number | null> {
-      child.kill('SIGTERM')
-      return ended
-    },
-  }
+  await run(process.execPath, [main, ...args, '--store', './data'], { cwd, env: ENV })
 }

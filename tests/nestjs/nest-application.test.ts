@@ -1,13 +1,12 @@
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openStore } from 'tidemark'
+import { startProgram } from '../newcomer/start-program.ts'
 
 /* The application of docs/guide/nestjs.md, as its reader has it: decorators compiled by tsc, built packages, a process, SIGTERM. */
 
@@ -27,17 +26,17 @@ afterEach(async () => {
 test('a Nest application handles changes, drains on SIGTERM, and goes on where it stopped', async () => {
   await compileGuide()
   await write('o1', 12)
-  const first = startApplication()
-  await first.printed('mail for o1: 12')
+  const first = startProgram([join('dist', 'main.js')], { cwd: folder })
+  await first.printed(/^mail for o1: 12$/)
   await write('o2', 30)
-  await first.printed('mail for o2: 30')
+  await first.printed(/^mail for o2: 30$/)
   // Nest ends by the signal itself when its hooks are through.
-  expect(await first.terminate()).toBe('SIGTERM')
+  expect(await first.end()).toBe('SIGTERM')
 
   await write('o3', 5)
-  const second = startApplication()
-  await second.printed('mail for o3: 5')
-  expect(await second.terminate()).toBe('SIGTERM')
+  const second = startProgram([join('dist', 'main.js')], { cwd: folder })
+  await second.printed(/^mail for o3: 5$/)
+  expect(await second.end()).toBe('SIGTERM')
   const mails = second.lines.filter((line) => line.startsWith('mail'))
   expect(mails).toEqual(['mail for o3: 5'])
 })
@@ -71,31 +70,4 @@ async function write(id: string, total: number): Promise<void> {
     .database('shop')
     .createCollectionIfNotExists({ id: 'orders', partitionKey: '/customerId' })
   await orders.upsert({ id, customerId: 'c7', total } as { id: string })
-}
-
-function startApplication() {
-  const child = spawn(process.execPath, [join('dist', 'main.js')], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const ended = once(child, 'close')
-  const lines: string[] = []
-  const output = createInterface({ input: child.stdout })
-  output.on('line', (line) => lines.push(line))
-  return {
-    lines,
-    async printed(line: string): Promise<void> {
-      await expect
-        .poll(() => {
-          if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}`)
-          return lines
-        })
-        .toContain(line)
-    },
-    async terminate(): Promise<unknown> {
-      child.kill('SIGTERM')
-      await ended
-      return child.signalCode
-    },
-  }
 }

@@ -11,9 +11,17 @@ const stopped = new AbortController()
 process.once('SIGTERM', () => stopped.abort())
 process.once('SIGINT', () => stopped.abort())
 
-const migration = migrateOrders(shop, source, ({ state, remaining, lag, ratePerSecond }) =>
-  console.log(`${state}: ${remaining} left, lag ${lag}, ${Math.round(ratePerSecond)}/s`),
-)
+const migration = migrateOrders(shop, source, {
+  onProgress: ({ state, remaining, lag, ratePerSecond }) =>
+    console.log(`${state}: ${remaining} left, lag ${lag}, ${Math.round(ratePerSecond)}/s`),
+  onEvent: (event) => {
+    if (event.kind !== 'failure') return
+    console.error(`${event.what} failed:`, event.error) // it is tried again,
+    if (event.what !== 'worker') return // unless the worker itself gave up
+    process.exitCode = 1
+    stopped.abort()
+  },
+})
 await migration.start()
 console.log('ready')
 if (process.argv.includes('--cut-over')) {

@@ -1,5 +1,5 @@
 import { DocumentLeaseStore, migrateCollection } from 'tidemark'
-import type { Collection, Database, Migration, MigrationProgress } from 'tidemark'
+import type { Collection, Database, Migration, MigrationOptions } from 'tidemark'
 
 export interface Order {
   readonly id: string
@@ -32,7 +32,7 @@ export async function openOrders(shop: Database): Promise<Collection<Order>> {
 export function migrateOrders(
   shop: Database,
   source: Collection<Order>,
-  onProgress?: (progress: MigrationProgress) => void,
+  told: Pick<MigrationOptions<Order, Order>, 'onEvent' | 'onProgress'> = {},
 ): Migration<Order> {
   return migrateCollection<Order, Order>({
     job: 'orders-by-item',
@@ -41,6 +41,6 @@ export function migrateOrders(
     leases: new DocumentLeaseStore(shop.collection('leases')),
     mapDocument: mapOrder,
     deletes: 'apply',
-    onProgress,
+    ...told,
   })
 }
