@@ -30,7 +30,14 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tidemark-create-'))
   await run(
     process.execPath,
-    [TSC, '-b', 'packages/create-tidemark', 'packages/testing', 'packages/tidemark'],
+    [
+      TSC,
+      '-b',
+      'packages/create-tidemark',
+      'packages/cosmos',
+      'packages/testing',
+      'packages/tidemark',
+    ],
     { cwd: ROOT },
   )
   await installPacked(ROOT, { folder, companions: ['@types/node', 'typescript'] })
@@ -78,6 +85,29 @@ test('a worker of a queue handles orders, and ends on SIGTERM', async () => {
   expect(await worker.end()).toBe(0)
 })
 
+test('a view counts orders, and goes on after SIGTERM where it stopped', async () => {
+  const project = await create('view')
+  await project.passes()
+  for (const [id, total] of [
+    ['o1', 12],
+    ['o2', 42],
+  ] as const) {
+    const worker = project.start()
+    await worker.printed(/^ready$/)
+    await project.put(JSON.stringify({ id, customerId: 'c7', total: id === 'o1' ? 12 : 30 }))
+    await expect
+      .poll(() => shown(project.cwd), { timeout: 60_000 })
+      .toMatch(new RegExp(`"key":"c7".*"total":${total},`))
+    expect(await worker.end()).toBe(0)
+  }
+})
+
+/** Nothing before the view has been made. */
+async function shown(cwd: string): Promise<string> {
+  const { stdout } = await run(process.execPath, [join('src', 'show.ts')], { cwd, env: ENV })
+  return stdout
+}
+
 async function create(template: string) {
   const name = `my-${template}`
   const main = join(folder, 'node_modules', 'create-tidemark', 'dist', 'main.js')
@@ -106,6 +136,7 @@ async function create(template: string) {
     tidemark: (args: readonly string[]) => tidemark(cwd, args),
     start: (...args: readonly string[]) =>
       startProgram([join('src', 'main.ts'), ...args], { cwd, env: ENV }),
+    cwd,
   }
 }
 

@@ -2,6 +2,8 @@
 export interface Template {
   /** For the list to choose from. */
   readonly hint: string
+  /** Folders that it shares with others. @default only `common` */
+  readonly parts?: readonly string[]
   /** What its program needs beside `tidemark`; of our own packages, the version of this one. */
   readonly dependencies: Readonly<Record<string, string>>
   /** What its tests need beside TypeScript. */
@@ -11,16 +13,22 @@ export interface Template {
 /** Our packages have one version. */
 export const OWN_VERSION = 'own'
 
-export type TemplateName = 'worker' | 'migration' | 'queue'
+export type TemplateName = 'worker' | 'migration' | 'view' | 'queue'
 
 export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
   worker: {
     hint: 'handles every change of a collection, in order per key',
+    parts: ['receipts'],
     dependencies: {},
     devDependencies: { '@tidemark/testing': OWN_VERSION },
   },
   migration: {
     hint: 'copies a collection to another partition key while it is written to',
+    dependencies: {},
+    devDependencies: {},
+  },
+  view: {
+    hint: 'keeps counts and sums of a collection right, with deletes',
     dependencies: {},
     devDependencies: {},
   },

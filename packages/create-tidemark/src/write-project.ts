@@ -24,9 +24,10 @@ export interface Project {
 export async function writeProject({ folder, name, template, version }: Project): Promise<void> {
   await assertEmpty(folder)
   await mkdir(folder, { recursive: true })
-  const manifest = manifestOf(TEMPLATES[template], { name, version })
+  const chosen = TEMPLATES[template]
+  const manifest = manifestOf(chosen, { name, version })
   await writeNew(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
-  for (const part of ['common', template]) {
+  for (const part of ['common', ...(chosen.parts ?? []), template]) {
     const from = join(TEMPLATES_FOLDER, part)
     for (const entry of await readdir(from, { recursive: true, withFileTypes: true })) {
       if (!entry.isFile()) continue
