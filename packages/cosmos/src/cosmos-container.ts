@@ -11,10 +11,9 @@ export interface ItemAnswer {
   readonly headers: AnswerHeaders
 }
 
-/** An iterator of the client over a list. */
+/** An iterator of the client over a list. Its pages have headers, which their declaration hides. */
 export interface PagedAnswers {
   hasMoreResults(): boolean
-  /** The page has headers, too, which the client's declarations keep private. */
   fetchNext(): Promise<{ readonly resources: readonly unknown[] }>
   fetchAll(): Promise<{ readonly resources: readonly unknown[] }>
 }
@@ -49,7 +48,7 @@ export interface CosmosContainer {
     }
     readonly containers: {
       createIfNotExists(
-        body: { id: string; partitionKey: { paths: string[]; version?: number } },
+        body: { id: string; partitionKey: { paths: string[]; version: 2 } },
         options?: object,
       ): Promise<unknown>
     }
@@ -58,7 +57,7 @@ export interface CosmosContainer {
   readonly items: {
     create(body: object, options?: object): Promise<ItemAnswer>
     upsert(body: object, options?: object): Promise<ItemAnswer>
-    batch(operations: readonly object[], partitionKey: unknown, options?: object): Promise<unknown>
+    batch(operations: readonly object[], partitionKey: unknown, options?: object): Promise<object>
     readAll(options?: object): PagedAnswers
     query(
       query: { query: string; parameters: { name: string; value: string }[] },
@@ -92,6 +91,7 @@ export function headerOf(headers: AnswerHeaders | undefined, name: string): stri
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
+/** An object of the client, of which less is declared than it has. */
 export function recordOf(resource: object | undefined): JsonRecord {
   return { ...resource }
 }

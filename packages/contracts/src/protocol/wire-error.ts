@@ -88,6 +88,8 @@ export function errorOfWire(failure: WireFailure, subject: RequestSubject): Code
     case 'ERR_PRECONDITION_FAILED':
       return new PreconditionFailedError(id, message)
     case 'ERR_RANGE_GONE':
+      // A request by key names no range: the server splits or moves one, and serves the key again in a moment.
+      if (subject.range === undefined && failure.code === undefined) break
       return new RangeGoneError(subject.range === undefined ? id : feedRangeId(subject.range), [])
     case 'ERR_THROTTLED':
       return new ThrottledError(failure.retryAfterMs ?? 0, message)
@@ -102,7 +104,7 @@ export function errorOfWire(failure: WireFailure, subject: RequestSubject): Code
   }
   const plain = PLAIN.get(code)
   if (plain !== undefined) return plain(message)
-  return status >= 500 || status === 408 || status === 449
+  return status >= 500 || status === 408 || status === 410 || status === 449
     ? new StoreUnavailableError(`${message} (status ${status}${unknownOutcome(subject)})`)
     : new BadRequestError(`${message} (status ${status})`)
 }

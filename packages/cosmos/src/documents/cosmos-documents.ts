@@ -41,7 +41,7 @@ import {
 import { callClient } from '../client-error.ts'
 import { KnownContainer } from '../container-facts.ts'
 import { headerOf, recordOf } from '../cosmos-container.ts'
-import type { AnswerHeaders, CosmosContainer, ItemAnswer } from '../cosmos-container.ts'
+import type { CosmosContainer, ItemAnswer } from '../cosmos-container.ts'
 import { readInPages, type PartitionPage, type PartitionRead } from './read-partition.ts'
 
 const DATE_RESOLUTION_MS = 1000
@@ -168,12 +168,13 @@ class CosmosDocuments<T extends DocumentBody> implements DocumentCollection<T> {
       effect: onlyReads ? 'none' : 'write',
     } as const
     const key = await this.#key(partitionKey, signal)
-    const answer = await callClient(subject, signal, () =>
-      this.#container.items.batch([...sent], key, { abortSignal: signal }),
+    const answer = recordOf(
+      await callClient(subject, signal, () =>
+        this.#container.items.batch([...sent], key, { abortSignal: signal }),
+      ),
     )
-    const { result, headers } = isJsonRecord(answer) ? answer : {}
-    const header = headersOf({ headers: isJsonRecord(headers) ? headers : {} })
-    const documents = batchDocuments(result, operations).map((body) =>
+    const header = headersOf(answer)
+    const documents = batchDocuments(answer['result'], operations).map((body) =>
       body === undefined ? undefined : stored<T>(body, answerLsn(header)),
     )
     return {
@@ -206,7 +207,7 @@ class CosmosDocuments<T extends DocumentBody> implements DocumentCollection<T> {
       },
     )
     if (!isMissing) return
-    const definition = { id, partitionKey: { paths: [partitionKey], kind: 'Hash', version: 2 } }
+    const definition = { id, partitionKey: { paths: [partitionKey], version: 2 as const } }
     // Who reads that there is none, and makes it a moment after another one, gets a conflict.
     await unlessThere(() =>
       callClient(subject, signal, () =>
@@ -234,11 +235,7 @@ class CosmosDocuments<T extends DocumentBody> implements DocumentCollection<T> {
     })
     do {
       const page = await callClient(subject, signal, () => pages.fetchNext())
-      const { headers } = recordOf(page)
-      yield {
-        items: page.resources,
-        header: headersOf({ headers: isJsonRecord(headers) ? headers : {} }),
-      }
+      yield { items: page.resources, header: headersOf(recordOf(page)) }
     } while (pages.hasMoreResults())
   }
 
@@ -340,8 +337,9 @@ function stored<T extends DocumentBody>(value: unknown, standIn: number): Stored
   return typeof document._lsn === 'number' ? document : { ...document, _lsn: standIn }
 }
 
-function headersOf({ headers }: { readonly headers: AnswerHeaders }): AnswerHeader {
-  return (name) => headerOf(headers, name)
+function headersOf({ headers }: { readonly headers?: unknown }): AnswerHeader {
+  const known = isJsonRecord(headers) ? headers : undefined
+  return (name) => headerOf(known, name)
 }
 
 async function unlessThere(create: () => Promise<unknown>): Promise<void> {
