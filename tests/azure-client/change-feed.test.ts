@@ -109,11 +109,14 @@ describe('the feed of a container', () => {
     // The iterator stands there now. The client would go on in the children by itself.
     const children = await items.split('0')
     for (let n = 0; n < 12; n++) await items.upsert({ id: `d${n}`, pk: `p${n}`, n: 1 })
-    const gone = await feed.readPage({ range: FULL_RANGE, ...pick(page) }).catch((error) => error)
+    const gone: unknown = await feed
+      .readPage({ range: FULL_RANGE, ...pick(page) })
+      .catch((error: unknown) => error)
     expect(gone).toMatchObject({ code: 'ERR_RANGE_GONE' })
-    expect(gone.successors.map(feedRangeId)).toEqual(children.map(feedRangeId))
+    const { successors } = gone as { readonly successors: readonly FeedRange[] }
+    expect(successors.map(feedRangeId)).toEqual(children.map(feedRangeId))
     const seen: string[] = []
-    for (const range of gone.successors as readonly FeedRange[]) {
+    for (const range of successors) {
       const { changes } = await rest(feed, { range, ...pick(page) })
       seen.push(...ids(changes))
       for (const change of changes) {

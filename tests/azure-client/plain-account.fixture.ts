@@ -37,6 +37,8 @@ export class PlainAccount implements AsyncDisposable {
   readonly asked: AskedRequest[] = []
   /** The fault of a request, if it has one. */
   fault: ((request: AskedRequest) => Fault | undefined) | undefined
+  /** Told of requests that the gateway did not answer. */
+  onFailure: (() => void) | undefined
   /** Number of requests that had a fault. */
   faults = 0
   readonly #server: Server
@@ -52,7 +54,10 @@ export class PlainAccount implements AsyncDisposable {
     clock: Pick<Clock, 'wallMs'> = { wallMs: Date.now },
   ): Promise<PlainAccount> {
     const server = createServer((incoming, outgoing) => {
-      account.#pass(incoming, outgoing, { gateway, clock }).catch(() => outgoing.destroy())
+      account.#pass(incoming, outgoing, { gateway, clock }).catch(() => {
+        account.onFailure?.()
+        outgoing.destroy()
+      })
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')

@@ -52,7 +52,6 @@ export interface CosmosContainer {
         options?: object,
       ): Promise<unknown>
     }
-    read(options?: object): Promise<{ readonly resource?: object | undefined }>
   }
   readonly items: {
     create(body: object, options?: object): Promise<ItemAnswer>

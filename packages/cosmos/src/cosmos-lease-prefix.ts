@@ -1,13 +1,7 @@
-import {
-  checkOptions,
-  InvalidOptionError,
-  option,
-  requiredOption,
-  UnsupportedServerError,
-} from '@tidemark/contracts'
-import { callClient } from './client-error.ts'
+import { checkOptions, InvalidOptionError, option, requiredOption } from '@tidemark/contracts'
 import { KnownContainer } from './container-facts.ts'
-import { recordOf, type CosmosContainer } from './cosmos-container.ts'
+import type { CosmosContainer } from './cosmos-container.ts'
+import { v3Prefix } from './v3-leases/v3-prefix.ts'
 
 /** Of `leaseIdPrefix`. */
 const MAX_PREFIX_CHARS = 100
@@ -44,26 +38,10 @@ export async function readCosmosLeasePrefix(
     signal: option.signal,
   })
   const { processorName, endpoint, signal } = options
-  const hostname = hostOf(endpoint)
-  const { rid } = await new KnownContainer(monitored).facts(signal)
-  const { database } = monitored
-  const subject = { resource: 'database', id: database.id, effect: 'none' } as const
-  const { resource } = await callClient(subject, signal, () =>
-    database.read({ abortSignal: signal }),
-  )
-  const { _rid } = recordOf(resource)
-  if (typeof _rid !== 'string') {
-    throw new UnsupportedServerError(`database ${database.id} has no _rid`)
-  }
-  return checkedPrefix(processorName, `${hostname}_${_rid}_${rid}..`)
-}
-/** As the readers of the leases take it from the endpoint that they are given: without port and path. */
-function hostOf(endpoint: string): string {
-  const hostname = URL.parse(endpoint)?.hostname
-  if (hostname) return hostname
-  throw new InvalidOptionError(
-    `endpoint must be the URL of an account, got ${JSON.stringify(endpoint)}`,
-  )
+  const { database, id: container } = monitored
+  const { rid: containerRid } = await new KnownContainer(monitored).facts(signal)
+  const name = { processorName: '', endpoint, database: database.id, container, containerRid }
+  return checkedPrefix(processorName, `${v3Prefix(name, 'dotnet')}..`)
 }
 
 /** As `DocumentLeaseStore` takes it; said here in terms of what a user chose. */

@@ -56,7 +56,7 @@ export class GatewayStage implements AsyncDisposable {
     expirationMs = FAULT_TIMES.expirationMs,
   }: {
     readonly isPlain: boolean
-    readonly expirationMs?: number
+    readonly expirationMs?: number | undefined
   }): Promise<GatewayStage> {
     const folder = await mkdtemp(join(tmpdir(), 'tidemark-gateway-'))
     const gateway = await startGatewayProcess(folder, { port: 0, label: 'gateway-1' })

@@ -1,3 +1,5 @@
+import { CosmosClient } from '@azure/cosmos'
+import { cosmosFeed, cosmosLeases } from '@tidemark/cosmos'
 import {
   CosmosConnection,
   CosmosDocumentCollection,
@@ -8,7 +10,7 @@ import {
   DocumentLeaseStore,
   type HostEventName,
 } from '@tidemark/processor'
-import { plainServerFetch } from '../../gateway-client/plain-server.fixture.ts'
+import { PlainAccount } from '../../azure-client/plain-account.fixture.ts'
 import { endWithParent } from '../end-with-parent.ts'
 import { HistoryWriter } from '../history.ts'
 import { NotingObserver } from '../noting-observer.ts'
@@ -22,7 +24,10 @@ import {
   type RemoteHostTask,
 } from './gateway-tasks.ts'
 
-/* A worker that has nothing but an endpoint and a key: its feed and its leases are behind them. SIGTERM stops it. */
+/*
+ * A worker that has nothing but an endpoint and a key: its feed and its leases are behind them. Of an account it has the official
+ * client. SIGTERM stops it.
+ */
 
 const TOLD: readonly HostEventName[] = [
   'feedError',
@@ -41,18 +46,12 @@ endWithParent()
 const task = JSON.parse(process.argv[2] ?? '') as RemoteHostTask
 const history = new HistoryWriter(task.historyFile)
 
-const connection = new CosmosConnection({
-  endpoint: task.endpoint,
-  key: GATEWAY_KEY,
-  fetch: notingFetch(task.isPlain ? plainServerFetch() : fetch, () =>
-    history.note({ kind: 'event', name: 'connectionFailed', detail: '' }),
-  ),
-})
+const { feed, leases } = task.isPlain ? await ofAccount() : await ofGateway()
 const host = new ChangeFeedProcessorHost<RemoteEvent>({
   hostName: task.hostName,
   group: GROUP,
-  feed: await openChangeFeed<RemoteEvent>(connection, EVENTS),
-  leases: new DocumentLeaseStore(new CosmosDocumentCollection(connection, LEASES)),
+  feed,
+  leases,
   feedOptions: { startFromBeginning: true, maxItemCount: 20 },
   hostOptions: {
     leaseRenewIntervalMs: 500,
@@ -73,3 +72,31 @@ process.once('SIGTERM', () => {
 })
 await host.registerObserver(new NotingObserver<RemoteEvent>(history, MAX_OBSERVER_MS))
 history.note({ kind: 'event', name: 'started', detail: '' })
+
+async function ofGateway() {
+  const connection = new CosmosConnection({
+    endpoint: task.endpoint,
+    key: GATEWAY_KEY,
+    fetch: notingFetch(fetch, noteFailure),
+  })
+  return {
+    feed: await openChangeFeed<RemoteEvent>(connection, EVENTS),
+    leases: new DocumentLeaseStore(new CosmosDocumentCollection(connection, LEASES)),
+  }
+}
+
+async function ofAccount() {
+  const account = await PlainAccount.before(task.endpoint)
+  account.onFailure = noteFailure
+  const client = new CosmosClient({ endpoint: account.endpoint, key: GATEWAY_KEY })
+  const container = (name: { readonly database: string; readonly container: string }) =>
+    client.database(name.database).container(name.container)
+  return {
+    feed: cosmosFeed<RemoteEvent>(container(EVENTS)),
+    leases: cosmosLeases(container(LEASES)),
+  }
+}
+
+function noteFailure(): void {
+  history.note({ kind: 'event', name: 'connectionFailed', detail: '' })
+}

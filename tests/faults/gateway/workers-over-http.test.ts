@@ -30,13 +30,14 @@ test('LE-5 LE-12 PH-12 workers that know an endpoint only share the ranges out e
 }, 180_000)
 
 test.for([
-  { server: 'our gateway', isPlain: false },
-  { server: 'a plain server', isPlain: true },
+  { server: 'our gateway', isPlain: false, expirationMs: undefined },
+  // Its times are whole seconds, and its client has more to do for each call.
+  { server: 'an account, by its official client', isPlain: true, expirationMs: 8_000 },
 ])(
   'PH-4 LE-4 CF-3 a worker at $server that is killed is replaced: nothing is lost, and each key is in order',
   { timeout: 180_000 },
-  async ({ isPlain }) => {
-    await using stage = await GatewayStage.open({ isPlain })
+  async ({ isPlain, expirationMs }) => {
+    await using stage = await GatewayStage.open({ isPlain, expirationMs })
     const hosts = await Promise.all(['w1', 'w2', 'w3'].map((name) => stage.startHost(name)))
     await stage.untilShared(hosts)
     const writer = stage.startWriter()

@@ -21,7 +21,10 @@ export class PresentPkRanges {
 
   /** Reads the list again; in EPK order. Rejects as `list`, with ERR_SERVER_UNSUPPORTED. */
   async refresh(signal?: AbortSignal): Promise<readonly ListedRange[]> {
-    const ranges = (await this.#list(signal)).map(listedRange)
+    const listed = await this.#list(signal)
+    // A listing may still have those that were split or merged.
+    const gone = new Set(listed.flatMap(parentsOf))
+    const ranges = listed.map(listedRange).filter(({ id }) => !gone.has(id))
     this.#seen = ranges.toSorted((a, b) => (a.minInclusive < b.minInclusive ? -1 : 1))
     return this.#seen
   }
@@ -64,4 +67,9 @@ function listedRange(value: unknown): ListedRange {
     }
   }
   throw new UnsupportedServerError('the server lists a pkrange that cannot be read')
+}
+
+function parentsOf(value: unknown): readonly unknown[] {
+  const parents = isJsonRecord(value) ? value['parents'] : undefined
+  return Array.isArray(parents) ? parents : []
 }

@@ -26,6 +26,10 @@ import { PkRangeIds } from './pk-range-ids.ts'
 
 /** What an id of 255 characters leaves beside the name of a set and that of a range of usual length. */
 const MAX_PREFIX_CHARS = 100
+/** Of the usual lease container of Azure's V3 processor. */
+const V3_PARTITION_KEY_PATH = '/id'
+const V3_HINT =
+  '; positions of a .NET or Java processor in this one can be taken over by `tidemark leases import --from-v3`'
 
 export interface DocumentLeaseStoreOptions {
   /**
@@ -133,7 +137,8 @@ export class DocumentLeaseStore implements LeaseStore {
     if (partitionKeyPaths.length !== 1 || partitionKeyPaths[0] !== PARTITION_KEY_PATH) {
       throw new LeaseStorageError(
         `lease collection ${JSON.stringify(id)} has the partition key ` +
-          `${JSON.stringify(partitionKeyPaths)}; leases need ${JSON.stringify(PARTITION_KEY_PATH)}`,
+          `${JSON.stringify(partitionKeyPaths)}; leases need ${JSON.stringify(PARTITION_KEY_PATH)}: make another one` +
+          (partitionKeyPaths[0] === V3_PARTITION_KEY_PATH ? V3_HINT : ''),
       )
     }
   }

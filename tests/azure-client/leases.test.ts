@@ -1,0 +1,96 @@
+import { cosmosFeed, cosmosLeases, readCosmosLeasePrefix } from '@tidemark/cosmos'
+import { ChangeFeedProcessorHost } from '@tidemark/processor'
+import { expect, test } from 'vitest'
+import { accountUnderTest } from './account-under-test.fixture.ts'
+
+test('a lease container is made, with the partition key that leases need', async () => {
+  await using under = await accountUnderTest()
+  await cosmosLeases(under.container('leases')).openGroup('g')
+  const made = under.store.database('db').collection('leases')
+  await made.readRecord()
+  expect(made.partitionKeyPaths).toEqual(['/partitionKey'])
+  const { resource } = await under.container('leases').read()
+  expect(resource?.partitionKey).toMatchObject({ kind: 'Hash', version: 2 })
+})
+
+test('a lease container that may not be made is named, with what it needs', async () => {
+  await using under = await accountUnderTest()
+  const refused = cosmosLeases(under.container('leases'), { createIfMissing: false })
+  await expect(refused.openGroup('g')).rejects.toMatchObject({
+    code: 'ERR_LEASE_STORAGE',
+    message: expect.stringContaining(
+      'make container "leases" with the partition key path /partitionKey',
+    ),
+  })
+  // As with Entra ID, whose rights on data do not include making containers.
+  const { account } = under
+  account.fault = ({ method }) => (method === 'POST' ? { status: 403 } : undefined)
+  await expect(cosmosLeases(under.container('leases')).openGroup('g')).rejects.toMatchObject({
+    code: 'ERR_LEASE_STORAGE',
+    message: expect.stringContaining('these credentials may not make one'),
+  })
+  expect(account.faults).toBe(1)
+  expect(await under.store.listDatabases()).toEqual([])
+})
+
+test('a container of .NET or Java, partitioned by /id, is refused with what to do, and nothing is written', async () => {
+  await using under = await accountUnderTest()
+  const leases = await under.store
+    .database('db')
+    .createCollectionIfNotExists({ id: 'leases', partitionKey: '/id' })
+  await expect(cosmosLeases(under.container('leases')).openGroup('g')).rejects.toMatchObject({
+    code: 'ERR_LEASE_STORAGE',
+    retryable: false,
+    message: expect.stringMatching(/make another one.*tidemark leases import --from-v3/),
+  })
+  const { documents } = await leases.readPartition('g')
+  expect(documents).toEqual([])
+})
+
+test('leases have V3’s form beside their own, under the prefix that its readers look for', async () => {
+  await using under = await accountUnderTest()
+  const orders = await under.store
+    .database('db')
+    .createCollectionIfNotExists({ id: 'orders', partitionKey: '/id', partitionCount: 2 })
+  const monitored = under.container('orders')
+  const prefix = await readCosmosLeasePrefix(monitored, {
+    processorName: 'mirror',
+    endpoint: 'https://shop.documents.azure.com:443/',
+  })
+  const { rid } = await orders.readRecord()
+  expect(prefix).toMatch(/^mirrorshop\.documents\.azure\.com_/)
+  expect(prefix.endsWith(`_${rid}..`)).toBe(true)
+  const host = new ChangeFeedProcessorHost({
+    hostName: 'w1',
+    group: 'mirror',
+    feed: cosmosFeed(monitored),
+    leases: cosmosLeases(under.container('leases'), { leaseIdPrefix: prefix }),
+  })
+  await host.registerObserver({ processChanges: () => {} })
+  const leases = under.store.database('db').collection('leases')
+  await expect
+    .poll(async () => {
+      const { documents } = await leases.readPartition('mirror')
+      return documents
+        .filter(({ id }) => id.startsWith(prefix))
+        .map((lease) => {
+          const { Owner, LeaseToken, version } = lease as unknown as Record<string, unknown>
+          return { Owner, LeaseToken, version }
+        })
+    })
+    .toEqual([
+      { Owner: 'w1', LeaseToken: '0', version: 0 },
+      { Owner: 'w1', LeaseToken: '1', version: 0 },
+    ])
+  await host.unregisterObservers()
+  for (const endpoint of ['shop.documents.azure.com', '']) {
+    await expect(
+      readCosmosLeasePrefix(monitored, { processorName: 'mirror', endpoint }),
+    ).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
+  }
+  for (const processorName of ['n'.repeat(100), 'a/b', 'a b']) {
+    await expect(
+      readCosmosLeasePrefix(monitored, { processorName, endpoint: 'https://a.b/' }),
+    ).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
+  }
+})
