@@ -19,6 +19,7 @@ import { split } from './split.ts'
 import { telemetry } from './telemetry.ts'
 import { threadsSpeedup } from './threads-speedup.ts'
 import { ttlWriteOverhead } from './ttl-write-overhead.ts'
+import { viewCounts } from './view-counts.ts'
 import { wakeOtherProcess } from './wake-other-process.ts'
 import { writeBatch } from './write-batch.ts'
 import { writeBesideScan } from './write-beside-scan.ts'
@@ -44,6 +45,7 @@ export const SCENARIOS: readonly Scenario[] = [
   poisonDocs,
   threadsSpeedup,
   telemetry,
+  viewCounts,
   estimatorCall,
   latencyInProcess,
   latencyOtherProcess,

@@ -82,6 +82,19 @@ export { ViewMismatchError } from './views/view-mismatch-error.ts'
 export type { ViewProgress } from './views/view-progress.ts'
 export { ViewValueError } from './views/view-value-error.ts'
 export {
+  dropView,
+  listViews,
+  readViewStatus,
+  type ListedView,
+  type ViewStatusOptions,
+} from './views/view-status.ts'
+export {
+  verifyView,
+  type VerifyViewOptions,
+  type ViewDifference,
+  type ViewReport,
+} from './views/verify-view.ts'
+export {
   redisCacheSink,
   type DocumentName,
   type RedisCacheSinkOptions,

@@ -1,7 +1,7 @@
 import type { Change, DocumentBody } from '@tidemark/contracts'
-import { changeKey, keyText, type DocumentKey } from '../migration/document-key.ts'
-import { sha256 } from '../workers/platform/sha256.ts'
+import { changeKey } from '../migration/document-key.ts'
 import type { FoldedProperty, FoldPart } from './folds/folded.ts'
+import { contributionKey, type StateKey } from './state-documents.ts'
 import { viewKeys, type ViewKey } from './view-key.ts'
 
 /** What a view is: its keys and folds. */
@@ -14,7 +14,8 @@ export interface ViewDefinition<T extends DocumentBody> {
 
 /** A document as a change has it, and what it counts for from then on. */
 export interface Incoming {
-  readonly source: DocumentKey
+  /** Of its contribution. The id tells documents apart, and orders equals. */
+  readonly at: StateKey
   readonly lsn: number
   /** Without keys it is not in the view. */
   readonly keys: readonly (readonly [ViewKey, readonly (FoldPart | undefined)[]])[]
@@ -30,38 +31,28 @@ export function incomingChanges<T extends DocumentBody>(
   changes: readonly Change<T>[],
   view: ViewDefinition<T>,
 ): readonly Incoming[] {
-  const last = new Map<string, { readonly source: DocumentKey; readonly change: Change<T> }>()
+  const last = new Map<string, { readonly at: StateKey; readonly change: Change<T> }>()
   for (const change of changes) {
     // The rest of the log comes in the feed of documents.
     if (change.kind === 'version' && change.operationType !== 'delete') continue
     const paths = Array.isArray(change.partitionKey) ? change.partitionKey.length : 1
-    const source = changeKey(change, paths)
-    last.set(keyText(source), { source, change })
+    const at = contributionKey(changeKey(change, paths))
+    last.set(at.id, { at, change })
   }
-  return Array.from(last.values(), ({ source, change }) => {
-    const keys = change.kind === 'document' ? contributionOf(change.document, source, view) : []
-    return { source, lsn: change.lsn, keys }
+  return Array.from(last.values(), ({ at, change }) => {
+    const keys = change.kind === 'document' ? contributionOf(change.document, at.id, view) : []
+    return { at, lsn: change.lsn, keys }
   })
 }
 
 /** What a document counts for. */
 export function contributionOf<T extends DocumentBody>(
   document: Extract<Change<T>, { kind: 'document' }>['document'],
-  source: DocumentKey,
+  tie: string,
   { by, folds }: ViewDefinition<T>,
 ): Incoming['keys'] {
   const keys = viewKeys(by(document))
   if (keys === undefined) return []
-  const tie = folds.some(({ isIndexed }) => isIndexed) ? tieText(source) : ''
   const parts = folds.map((fold) => fold.part(document, tie))
   return keys.map((key) => [key, parts])
-}
-
-/** Room for it is left in ids of the index. */
-const MAX_TIE_CHARS = 110
-
-/** Orders equals by their keys where these are short, and always tells them apart. */
-function tieText(source: DocumentKey): string {
-  const text = encodeURIComponent(keyText(source).toWellFormed())
-  return text.length <= MAX_TIE_CHARS ? text : `~${sha256(keyText(source))}`
 }

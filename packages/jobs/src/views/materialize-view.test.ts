@@ -120,4 +120,87 @@ describe('JB-3 a view', () => {
     const again = materializeView({ ...options, fold: count<Order>() })
     await expect(again.start()).rejects.toMatchObject({ code: 'ERR_VIEW_MISMATCH' })
   })
+
+  test('a source without a log of deletes is told of once; marks and expiries still count', async () => {
+    const plain = await shop.createCollectionIfNotExists<Order>({
+      id: 'plain',
+      partitionKey: '/id',
+    })
+    const common = {
+      source: plain,
+      target: { database: shop, id: 'plain' },
+      leases: new MemoryLeaseStore(),
+      by: ({ customer }: Order) => (customer === 'gone' ? undefined : customer),
+      fold: count<Order>(),
+    }
+    const events: ViewEvent[] = []
+    await using job = materializeView({ ...common, onEvent: (event) => events.push(event) })
+    await plain.upsert({ id: 'a', customer: 'x', total: 1 })
+    await plain.upsert({ id: 'b', customer: 'x', total: 1 })
+    await job.start()
+    expect(events).toContainEqual({ kind: 'deletesUnseen', source: 'shop/plain', isLogKept: false })
+    await plain.upsert({ id: 'a', customer: 'gone', total: 1 })
+    await plain.delete('b', 'b')
+    await job.caughtUp()
+    expect(await job.view.read('x')).toEqual({ key: 'x', documents: 1, value: 1 })
+    const applying = materializeView({ ...common, deletes: 'apply' })
+    await expect(applying.start()).rejects.toMatchObject({ code: 'ERR_ALL_VERSIONS_OFF' })
+    const silent: ViewEvent[] = []
+    await using ignoring = materializeView({
+      ...common,
+      deletes: 'ignore',
+      onEvent: (event) => silent.push(event),
+    })
+    await ignoring.start()
+    expect(silent.map(({ kind }) => kind)).not.toContain('deletesUnseen')
+  })
+
+  test('other folds or another source under the same version are refused', async () => {
+    const common = {
+      source: orders,
+      target: { database: shop, id: 'customers' },
+      leases: new MemoryLeaseStore(),
+      by: ({ customer }: Order) => customer,
+    }
+    {
+      await using job = materializeView({ ...common, fold: count<Order>() })
+      await job.start()
+    }
+    const other = materializeView({
+      ...common,
+      fold: { total: sum((order: Order) => order.total) },
+    })
+    await expect(other.start()).rejects.toMatchObject({ code: 'ERR_VIEW_MISMATCH' })
+    const source = await shop.createCollectionIfNotExists<Order>({ id: 'o', partitionKey: '/id' })
+    const elsewhere = materializeView({ ...common, source, fold: count<Order>() })
+    await expect(elsewhere.start()).rejects.toMatchObject({ code: 'ERR_VIEW_MISMATCH' })
+    await expect(openView(shop, 'nobody').read('x')).rejects.toMatchObject({
+      code: 'ERR_NOT_FOUND',
+    })
+  })
+
+  test.each([
+    [{ by: 'customer' }, 'by must be a function'],
+    [{ fold: undefined }, 'fold must be a fold or an object of folds'],
+    [{ target: { database: 1, id: 'x' } }, 'target.database must be a database of a store'],
+    [{ source: {} }, 'source must be'],
+    [{ deletes: 'log' }, 'deletes must be'],
+    [{ maxItemCount: 0 }, 'maxItemCount must be'],
+    [{ progressIntervalMs: 0 }, 'progressIntervalMs must be'],
+    [{ folds: count() }, 'there is no option folds; did you mean fold?'],
+  ])('wrong options are refused: %#', (wrong, message) => {
+    const right = {
+      source: orders,
+      target: { database: shop, id: 'x' },
+      leases: new MemoryLeaseStore(),
+      by: () => 'x',
+      fold: count<Order>(),
+    }
+    expect(() => materializeView({ ...right, ...wrong } as never)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_INVALID_OPTION',
+        message: expect.stringContaining(message) as string,
+      }),
+    )
+  })
 })

@@ -9,7 +9,7 @@ import type { ViewEvent } from './view-events.ts'
 import { resolveViewOptions, type ResolvedViewOptions, type ViewOptions } from './view-options.ts'
 import type { ViewProgress } from './view-progress.ts'
 import type { ViewRecord } from './view-record.ts'
-import { ViewRecords, type ClaimedGeneration } from './view-records.ts'
+import { ViewRecords, type ClaimedEdition } from './view-records.ts'
 import { ViewRun } from './view-run.ts'
 
 /** One worker of a view. */
@@ -23,9 +23,9 @@ export interface MaterializedView<F extends Folds<never>> extends AsyncDisposabl
   start(): Promise<void>
   /** To read it. The same as `openView`. */
   readonly view: View<ViewValues<F>>
-  /** The progress of the generation that this worker works on, over all workers. */
+  /** The progress of the edition that this worker works on, over all workers. */
   progress(options?: RequestOptions): Promise<ViewProgress>
-  /** Resolves when that generation has everything that was committed to the source before the call. */
+  /** Resolves when that edition has everything that was committed to the source before the call. */
   caughtUp(options?: RequestOptions): Promise<void>
   /**
    * Resolves when this worker has stopped: by `stop`, the signal, `stopWhenCaughtUp`, or because another version has
@@ -103,7 +103,7 @@ class ViewWorker<T extends DocumentBody, F extends Folds<T>> implements Material
 
   #running(): ViewRun<T, F> {
     this.#life.running()
-    if (this.#run === undefined) throw new HostStoppedError('the view is between two generations')
+    if (this.#run === undefined) throw new HostStoppedError('the view is between two editions')
     return this.#run
   }
 
@@ -130,28 +130,28 @@ class ViewWorker<T extends DocumentBody, F extends Folds<T>> implements Material
     }
   }
 
-  #claim(rebuild: boolean): Promise<ClaimedGeneration> {
+  #claim(rebuild: boolean): Promise<ClaimedEdition> {
     const { name, version, definition } = this.#resolved
     const folds = definition.folds.map((fold) => `${fold.name}: ${fold.kind}`).join(', ')
     const wanted = { version, source: this.#options.source.identity, folds }
     return this.#records.claim(name, wanted, { rebuild })
   }
 
-  async #startRun({ generation, role }: ClaimedGeneration): Promise<void> {
+  async #startRun({ edition, role }: ClaimedEdition): Promise<void> {
     this.#run = await ViewRun.start({
       options: this.#options,
       resolved: this.#resolved,
-      generation,
+      edition,
       followsLog: this.#followsLog,
       emit: (event) => this.#emit(event),
       failed: (error) => this.#fail(error),
     })
-    const { number, version } = generation
-    this.#emit({ kind: 'generation', number, version, role })
+    const { number, version } = edition
+    this.#emit({ kind: 'edition', number, version, role })
   }
 
-  /** Until the worker ends: swaps what was built, follows the view to its next generation, tells the progress. */
-  async #tend(claimed: ClaimedGeneration): Promise<void> {
+  /** Until the worker ends: swaps what was built, follows the view to its next edition, tells the progress. */
+  async #tend(claimed: ClaimedEdition): Promise<void> {
     const { ended } = this.#life
     const { clock, progressIntervalMs } = this.#resolved
     let work = claimed
@@ -160,7 +160,7 @@ class ViewWorker<T extends DocumentBody, F extends Folds<T>> implements Material
       try {
         await clock.sleep(progressIntervalMs, ended)
         const record = await this.#records.read(this.#resolved.name, { signal: ended })
-        const { number, version } = work.generation
+        const { number, version } = work.edition
         if (record?.current.number === number) work = { ...work, role: 'current' }
         else if (record?.building?.number !== number) {
           if (record?.current.version !== version) {
@@ -182,7 +182,7 @@ class ViewWorker<T extends DocumentBody, F extends Folds<T>> implements Material
     await catchingUp
   }
 
-  async #catchUp({ role }: ClaimedGeneration, ended: AbortSignal): Promise<void> {
+  async #catchUp({ role }: ClaimedEdition, ended: AbortSignal): Promise<void> {
     const run = this.#run
     const { clock } = this.#resolved
     const { stopWhenCaughtUp = false } = this.#options
@@ -202,10 +202,10 @@ class ViewWorker<T extends DocumentBody, F extends Folds<T>> implements Material
     if (stopWhenCaughtUp) this.stop().catch(() => {})
   }
 
-  async #swap({ generation }: ViewRun<T, F>): Promise<void> {
+  async #swap({ edition }: ViewRun<T, F>): Promise<void> {
     const { name } = this.#resolved
-    if (!(await this.#records.swap(name, generation))) return
-    const { number, version } = generation
+    if (!(await this.#records.swap(name, edition))) return
+    const { number, version } = edition
     this.#emit({ kind: 'swapped', number, version })
     if (this.#options.replaced === 'drop') await this.#records.dropSome(name, 'replaced')
   }

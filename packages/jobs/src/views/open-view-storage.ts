@@ -3,7 +3,6 @@ import type { AtomicOperation, Collection, Database } from '@tidemark/store'
 import {
   STATE_PARTITION_KEY,
   VIEW_PARTITION_KEY,
-  contributionKey,
   progressKey,
   viewDocumentKey,
   PROGRESS_PARTITION,
@@ -12,10 +11,10 @@ import {
   type RangeProgress,
   type ViewDocument,
 } from './state-documents.ts'
-import { stateCollectionId, viewCollectionId, type ViewGeneration } from './view-record.ts'
+import { stateCollectionId, viewCollectionId, type ViewEdition } from './view-record.ts'
 import type { ViewStorage, ViewWrite } from './view-storage.ts'
 
-/** The collections of one generation, made if they are missing. */
+/** The collections of one edition, made if they are missing. */
 export interface OpenedViewStorage extends ViewStorage {
   readonly collection: Collection<ViewDocument>
   /** Of what is remembered: another one starts from the beginning. */
@@ -26,15 +25,15 @@ export interface OpenedViewStorage extends ViewStorage {
 export async function openViewStorage(
   database: Database,
   name: string,
-  generation: ViewGeneration,
+  edition: ViewEdition,
   { partitionCount }: { readonly partitionCount?: number | undefined } = {},
 ): Promise<OpenedViewStorage> {
   const view = await database.createCollectionIfNotExists<ViewDocument>({
-    id: viewCollectionId(name, generation),
+    id: viewCollectionId(name, edition),
     partitionKey: VIEW_PARTITION_KEY,
     partitionCount,
   })
-  const id = stateCollectionId(name, generation)
+  const id = stateCollectionId(name, edition)
   const contributions = await database.createCollectionIfNotExists<Contribution>({
     id,
     partitionKey: STATE_PARTITION_KEY,
@@ -44,11 +43,11 @@ export async function openViewStorage(
   // Further handles on the same collection, each for one kind of its documents.
   const progress = database.collection<RangeProgress>(id)
   const index = database.collection<IndexedPart>(id)
-  const job = `view ${name} ${generation.number}`
+  const job = `view ${name} ${edition.number}`
   return {
     collection: view,
     identity: contributions.identity,
-    readContribution: (source) => readAt(contributions, contributionKey(source)),
+    readContribution: (at) => readAt(contributions, at),
     async readView(key) {
       return (await view.read(viewDocumentKey(key).id, key)).document
     },

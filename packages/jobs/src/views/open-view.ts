@@ -26,12 +26,12 @@ export type ViewEntry<Values extends object = Readonly<Record<string, unknown>>>
   readonly documents: number
 }
 
-/** A view by its name. Each call reads whatever generation stands behind the name at that moment. */
+/** A view by its name. Each call reads whatever edition stands behind the name at that moment. */
 export interface View<Values extends object = Readonly<Record<string, unknown>>> {
   readonly name: string
   /** Undefined where no document of the source has this key. Rejects with ERR_NOT_FOUND while there is no such view. */
   read(key: ViewKey, options?: RequestOptions): Promise<ViewEntry<Values> | undefined>
-  /** All keys, in no order, of the generation that there is at the first. Rejects as `read`, and when that is dropped meanwhile. */
+  /** All keys, in no order, of the edition that there is at the first. Rejects as `read`, and when that is dropped meanwhile. */
   entries(options?: RequestOptions): AsyncGenerator<ViewEntry<Values>, void, undefined>
   /** Number of keys. */
   count(options?: RequestOptions): Promise<number>
@@ -93,7 +93,7 @@ class NamedView<Values extends object> implements View<Values> {
     return this.#database.collection(id)
   }
 
-  /** Between two reads the generation may have been replaced and dropped. */
+  /** Between two reads the edition may have been replaced and dropped. */
   async #reading<Result>(
     options: RequestOptions,
     read: (collection: Collection<ViewDocument>) => Promise<Result>,

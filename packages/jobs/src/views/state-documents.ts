@@ -1,5 +1,6 @@
-import { feedRangeId, type DocumentBody, type FeedRange } from '@tidemark/contracts'
-import type { DocumentKey } from '../migration/document-key.ts'
+import { feedRangeId, murmur3x86, type DocumentBody, type FeedRange } from '@tidemark/contracts'
+import { keyText, type DocumentKey } from '../migration/document-key.ts'
+import { sha256 } from '../workers/platform/sha256.ts'
 import { viewDocumentId, viewKeyText, type ViewKey } from './view-key.ts'
 
 /*
@@ -81,9 +82,26 @@ export interface StateKey {
 /** No other kind of state begins with `p`. */
 export const PROGRESS_PARTITION = 'progress'
 
-/** Contributions lie together as their source documents do, so that a page writes few partitions. */
-export function contributionKey({ partitionKey, id }: DocumentKey): StateKey {
-  return { partition: `s${partitionKey}`, id }
+/**
+ * Contributions lie in this many partitions, whatever the source has: one commit of a page writes few, which costs less than one
+ * for each document, and a collection of them can still be split.
+ */
+const CONTRIBUTION_PARTITIONS = 64
+
+export function contributionKey(source: DocumentKey): StateKey {
+  const id = sourceText(source)
+  return { partition: `s${murmur3x86(UTF8.encode(id)) % CONTRIBUTION_PARTITIONS}`, id }
+}
+
+const UTF8 = new TextEncoder()
+
+/** Ids take 255 characters; in the index, a code of 140 comes before it. */
+const MAX_SOURCE_CHARS = 110
+
+/** A document of the source as part of an id. It orders equals by their keys where these are short. */
+function sourceText(source: DocumentKey): string {
+  const text = encodeURIComponent(keyText(source).toWellFormed())
+  return text.length <= MAX_SOURCE_CHARS ? text : `~${sha256(keyText(source))}`
 }
 
 export function indexPartition(fold: string, key: ViewKey): string {

@@ -20,14 +20,14 @@ export type ViewEvent =
   | DeletesUnseen
   /** Deletes or expiries were purged before this view had seen them: rebuild it. `resync`: it goes on until then. */
   | ({ readonly kind: 'missed'; readonly action: 'halt' | 'resync' } & RangeEventBase)
-  /** This worker works on this generation of the view from now on. */
+  /** This worker works on this edition of the view from now on. */
   | {
-      readonly kind: 'generation'
+      readonly kind: 'edition'
       readonly number: number
       readonly version: string
       readonly role: 'current' | 'building'
     }
-  /** Readers get this generation from now on. From the worker that made the change. */
+  /** Readers get this edition from now on. From the worker that made the change. */
   | { readonly kind: 'swapped'; readonly number: number; readonly version: string }
   /** Another version stands behind the name, or the view was dropped: this worker ends. */
   | { readonly kind: 'replaced'; readonly version: string | undefined }

@@ -77,8 +77,8 @@ class Model {
       partitionCount: 2,
       allVersions: { retentionSeconds: 3_600 },
     })
-    const generation = { number: 1, version: '1', source: items.identity, folds: '' }
-    const model = new Model(items, await openViewStorage(database, 'groups', generation))
+    const edition = { number: 1, version: '1', source: items.identity, folds: '' }
+    const model = new Model(items, await openViewStorage(database, 'groups', edition))
     for (const range of await items.readFeedRanges()) {
       model.#readers.documents.push(await model.#reader(range, 'beginning'))
       model.#readers.deletes.push(await model.#reader(range, 'now', 'allVersions'))

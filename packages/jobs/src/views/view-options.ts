@@ -58,7 +58,7 @@ export interface ViewOptions<T extends DocumentBody, F extends Folds<T>>
   readonly version?: string | undefined
   /** Builds the view again in the same way, with `version` as it is. @default false */
   readonly rebuild?: boolean | undefined
-  /** What happens to the collections of a generation that was replaced. @default 'keep' */
+  /** What happens to the collections of an edition that was replaced. @default 'keep' */
   readonly replaced?: 'keep' | 'drop' | undefined
   /**
    * `apply`: documents that are deleted in the source leave the view. The source must keep its log of all versions
@@ -176,7 +176,7 @@ export function checkedViewName(id: string): string {
   )
 }
 
-/** The lease groups of a generation, of documents and of deletes. */
+/** The lease groups of an edition, of documents and of deletes. */
 export function viewGroups(
   group: string,
   number: number,

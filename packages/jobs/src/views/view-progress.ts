@@ -3,12 +3,12 @@ import type { ChangeFeedEstimator } from '@tidemark/processor'
 import { readLag, totalLag, type RangeLag } from '../workers/range-lag.ts'
 import type { OpenedViewStorage } from './open-view-storage.ts'
 import { NO_COUNTS, addCounts, type ViewCounts } from './state-documents.ts'
-import type { ViewGeneration } from './view-record.ts'
+import type { ViewEdition } from './view-record.ts'
 
-/** How far one generation of a view is, over all its workers. Counts are those of all ranges, since it was begun. */
+/** How far one edition of a view is, over all its workers. Counts are those of all ranges, since it was begun. */
 export interface ViewProgress extends ViewCounts {
   readonly view: string
-  readonly generation: number
+  readonly edition: number
   readonly version: string
   /**
    * `starting`: no worker has started. `building`: there is more to apply. `caughtUp`: the view has everything that was committed
@@ -25,15 +25,15 @@ export interface ViewProgress extends ViewCounts {
 }
 
 /** What is looked at: the view, and the groups that read for it. */
-export interface WatchedGeneration<T extends DocumentBody> {
+export interface WatchedEdition<T extends DocumentBody> {
   readonly name: string
-  readonly generation: ViewGeneration
+  readonly edition: ViewEdition
   readonly storage: OpenedViewStorage
   readonly groups: readonly ChangeFeedEstimator<T>[]
 }
 
 export async function readViewProgress<T extends DocumentBody>(
-  { name, generation, storage, groups }: WatchedGeneration<T>,
+  { name, edition, storage, groups }: WatchedEdition<T>,
   { signal }: RequestOptions = {},
 ): Promise<ViewProgress> {
   const [progress, keys, ...lags] = await Promise.all([
@@ -51,8 +51,8 @@ export async function readViewProgress<T extends DocumentBody>(
     moved: counts.moved,
     removed: counts.removed,
     view: name,
-    generation: generation.number,
-    version: generation.version,
+    edition: edition.number,
+    version: edition.version,
     state: lag === undefined ? 'starting' : lag === 0 ? 'caughtUp' : 'building',
     keys,
     documents: counts.added - counts.removed,

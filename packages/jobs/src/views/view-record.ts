@@ -6,17 +6,17 @@ export const VIEWS_COLLECTION = 'tidemark-views'
 /** What stands behind the name of a view. To change it is one commit. */
 export interface ViewRecord extends DocumentBody {
   /** What readers get. */
-  readonly current: ViewGeneration
+  readonly current: ViewEdition
   /** Built from the beginning beside it, to become the current one. */
-  readonly building?: ViewGeneration | undefined
+  readonly building?: ViewEdition | undefined
   /** Former ones whose collections are still there. */
-  readonly replaced: readonly ViewGeneration[]
+  readonly replaced: readonly ViewEdition[]
   /** Versions that have been replaced by another one: only a rebuild brings them back. */
   readonly formerVersions: readonly string[]
 }
 
 /** One building of a view, with collections and lease groups of its own. */
-export interface ViewGeneration {
+export interface ViewEdition {
   /** Rises, and is never used again. */
   readonly number: number
   /** As the workers that keep it give it. */
@@ -27,13 +27,10 @@ export interface ViewGeneration {
   readonly folds: string
 }
 
-export function viewCollectionId(name: string, { number }: Pick<ViewGeneration, 'number'>): string {
+export function viewCollectionId(name: string, { number }: Pick<ViewEdition, 'number'>): string {
   return `view-${name}-${number}`
 }
 
-export function stateCollectionId(
-  name: string,
-  generation: Pick<ViewGeneration, 'number'>,
-): string {
-  return `${viewCollectionId(name, generation)}-state`
+export function stateCollectionId(name: string, edition: Pick<ViewEdition, 'number'>): string {
+  return `${viewCollectionId(name, edition)}-state`
 }

@@ -5,20 +5,20 @@ import {
   VIEWS_COLLECTION,
   stateCollectionId,
   viewCollectionId,
-  type ViewGeneration,
+  type ViewEdition,
   type ViewRecord,
 } from './view-record.ts'
 
 /** Others change a record a few times in its life. */
 const MAX_ATTEMPTS = 50
 
-/** The generation that a worker works on. */
-export interface ClaimedGeneration {
-  readonly generation: ViewGeneration
+/** The edition that a worker works on. */
+export interface ClaimedEdition {
+  readonly edition: ViewEdition
   readonly role: 'current' | 'building'
 }
 
-/** The views of a database by name, and what becomes of their generations. */
+/** The views of a database by name, and what becomes of their editions. */
 export class ViewRecords {
   readonly #database: Database
   readonly #records: Collection<ViewRecord>
@@ -55,30 +55,30 @@ export class ViewRecords {
   }
 
   /**
-   * The generation for a worker with this definition; made if it is missing.
+   * The edition for a worker with this definition; made if it is missing.
    *
    * Rejects with ERR_VIEW_MISMATCH when the view is kept in another way.
    */
   async claim(
     name: string,
-    wanted: Omit<ViewGeneration, 'number'>,
+    wanted: Omit<ViewEdition, 'number'>,
     { rebuild }: { readonly rebuild: boolean },
-  ): Promise<ClaimedGeneration> {
+  ): Promise<ClaimedEdition> {
     await this.#records.createIfNotExists({ partitionKey: '/id' })
-    return this.#changed<ClaimedGeneration>(name, (record) => {
+    return this.#changed<ClaimedEdition>(name, (record) => {
       if (record === undefined) {
         const current = { number: 1, ...wanted }
         const made = { id: name, current, replaced: [], formerVersions: [] }
-        return { result: { generation: current, role: 'current' }, record: made }
+        return { result: { edition: current, role: 'current' }, record: made }
       }
       const { current, building, formerVersions } = record
       if (current.version === wanted.version && !rebuild) {
         assertFits(name, current, wanted)
-        return { result: { generation: current, role: 'current' } }
+        return { result: { edition: current, role: 'current' } }
       }
       if (building?.version === wanted.version) {
         assertFits(name, building, wanted)
-        return { result: { generation: building, role: 'building' } }
+        return { result: { edition: building, role: 'building' } }
       }
       if (building !== undefined) {
         throw new ViewMismatchError(
@@ -92,18 +92,18 @@ export class ViewRecords {
             'rebuild: true builds it again',
         )
       }
-      const generation = { number: newest(record) + 1, ...wanted }
+      const edition = { number: newest(record) + 1, ...wanted }
       return {
-        result: { generation, role: 'building' },
-        record: { ...record, building: generation },
+        result: { edition, role: 'building' },
+        record: { ...record, building: edition },
       }
     })
   }
 
-  /** Readers get this generation from now on. False when it was not being built any more. */
-  swap(name: string, generation: ViewGeneration): Promise<boolean> {
+  /** Readers get this edition from now on. False when it was not being built any more. */
+  swap(name: string, edition: ViewEdition): Promise<boolean> {
     return this.#changed(name, (record) => {
-      if (record?.building?.number !== generation.number) return { result: false }
+      if (record?.building?.number !== edition.number) return { result: false }
       const { current, building, replaced } = record
       const former = record.formerVersions.filter((version) => version !== building.version)
       return {
@@ -121,7 +121,7 @@ export class ViewRecords {
     })
   }
 
-  /** Deletes the collections of the generations that were replaced, or of the one that is being built. */
+  /** Deletes the collections of the editions that were replaced, or of the one that is being built. */
   async dropSome(name: string, which: 'replaced' | 'building'): Promise<readonly number[]> {
     const record = await this.read(name)
     const { building } = record ?? {}
@@ -141,7 +141,7 @@ export class ViewRecords {
         },
       }
     })
-    for (const generation of dropped) await this.#deleteCollections(name, generation)
+    for (const edition of dropped) await this.#deleteCollections(name, edition)
     return [...numbers]
   }
 
@@ -151,14 +151,14 @@ export class ViewRecords {
     if (record === undefined) return false
     await this.#records.delete(name, name)
     const { current, building, replaced } = record
-    for (const generation of [current, ...replaced, ...(building ? [building] : [])]) {
-      await this.#deleteCollections(name, generation)
+    for (const edition of [current, ...replaced, ...(building ? [building] : [])]) {
+      await this.#deleteCollections(name, edition)
     }
     return true
   }
 
-  async #deleteCollections(name: string, generation: ViewGeneration): Promise<void> {
-    for (const id of [viewCollectionId(name, generation), stateCollectionId(name, generation)]) {
+  async #deleteCollections(name: string, edition: ViewEdition): Promise<void> {
+    for (const id of [viewCollectionId(name, edition), stateCollectionId(name, edition)]) {
       try {
         await this.#database.deleteCollection(id)
       } catch (error) {
@@ -194,11 +194,7 @@ function newest({ current, building, replaced }: ViewRecord): number {
   return Math.max(current.number, building?.number ?? 0, ...replaced.map(({ number }) => number))
 }
 
-function assertFits(
-  name: string,
-  present: ViewGeneration,
-  wanted: Omit<ViewGeneration, 'number'>,
-): void {
+function assertFits(name: string, present: ViewEdition, wanted: Omit<ViewEdition, 'number'>): void {
   const { version } = present
   if (present.source !== wanted.source) {
     throw new ViewMismatchError(

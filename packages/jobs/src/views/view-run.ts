@@ -7,7 +7,7 @@ import type { ViewEvent } from './view-events.ts'
 import { ViewObserver } from './view-observer.ts'
 import { viewGroups, type ResolvedViewOptions, type ViewOptions } from './view-options.ts'
 import { readViewProgress, type ViewProgress } from './view-progress.ts'
-import type { ViewGeneration } from './view-record.ts'
+import type { ViewEdition } from './view-record.ts'
 import type { ViewOwner } from './view-storage.ts'
 import { ViewWriter } from './view-writer.ts'
 
@@ -15,7 +15,7 @@ import { ViewWriter } from './view-writer.ts'
 export interface ViewRunOptions<T extends DocumentBody, F extends Folds<T>> {
   readonly options: ViewOptions<T, F>
   readonly resolved: ResolvedViewOptions<T>
-  readonly generation: ViewGeneration
+  readonly edition: ViewEdition
   /** Whether deletes come from the log of all versions. */
   readonly followsLog: boolean
   readonly emit: (event: ViewEvent) => void
@@ -23,9 +23,9 @@ export interface ViewRunOptions<T extends DocumentBody, F extends Folds<T>> {
   readonly failed: (error: unknown) => void
 }
 
-/** The work on one generation of a view: its hosts, and what measures them. */
+/** The work on one edition of a view: its hosts, and what measures them. */
 export class ViewRun<T extends DocumentBody, F extends Folds<T>> {
-  readonly generation: ViewGeneration
+  readonly edition: ViewEdition
   readonly storage: OpenedViewStorage
   readonly #run: ViewRunOptions<T, F>
   readonly #hosts: ChangeFeedProcessorHost<T>[] = []
@@ -33,7 +33,7 @@ export class ViewRun<T extends DocumentBody, F extends Folds<T>> {
 
   private constructor(run: ViewRunOptions<T, F>, storage: OpenedViewStorage) {
     this.#run = run
-    this.generation = run.generation
+    this.edition = run.edition
     this.storage = storage
   }
 
@@ -41,9 +41,9 @@ export class ViewRun<T extends DocumentBody, F extends Folds<T>> {
   static async start<T extends DocumentBody, F extends Folds<T>>(
     run: ViewRunOptions<T, F>,
   ): Promise<ViewRun<T, F>> {
-    const { options, resolved, generation } = run
+    const { options, resolved, edition } = run
     const { database, partitionCount } = options.target
-    const storage = await openViewStorage(database, resolved.name, generation, { partitionCount })
+    const storage = await openViewStorage(database, resolved.name, edition, { partitionCount })
     const started = new ViewRun(run, storage)
     try {
       await started.#start()
@@ -55,9 +55,9 @@ export class ViewRun<T extends DocumentBody, F extends Folds<T>> {
   }
 
   progress(options: RequestOptions = {}): Promise<ViewProgress> {
-    const { generation, storage } = this
+    const { edition, storage } = this
     const { name } = this.#run.resolved
-    return readViewProgress({ name, generation, storage, groups: this.#groups }, options)
+    return readViewProgress({ name, edition, storage, groups: this.#groups }, options)
   }
 
   /** Resolves when the view has everything that was committed to the source before the call. */
@@ -75,9 +75,9 @@ export class ViewRun<T extends DocumentBody, F extends Folds<T>> {
   }
 
   async #start(): Promise<void> {
-    const { options, resolved, generation, followsLog } = this.#run
+    const { options, resolved, edition, followsLog } = this.#run
     const writer = new ViewWriter<T>(this.storage, resolved.definition)
-    const groups = viewGroups(resolved.group, generation.number)
+    const groups = viewGroups(resolved.group, edition.number)
     // It begins before the first document is read: what is deleted from then on is in the log.
     if (followsLog) {
       await this.#startHost(writer, 'deletes', groups.deletes, { mode: 'allVersions' })

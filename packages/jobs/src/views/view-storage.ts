@@ -1,6 +1,11 @@
 import type { DocumentBody, EtagConditions, FeedRange, Stored } from '@tidemark/contracts'
-import type { DocumentKey } from '../migration/document-key.ts'
-import type { Contribution, IndexedPart, RangeProgress, ViewDocument } from './state-documents.ts'
+import type {
+  Contribution,
+  IndexedPart,
+  RangeProgress,
+  StateKey,
+  ViewDocument,
+} from './state-documents.ts'
 import type { ViewKey } from './view-key.ts'
 
 /** Who writes: a lease of one of the view's two groups, whose epochs are not comparable. */
@@ -23,9 +28,9 @@ export type ViewWrite = EtagConditions &
       }
   )
 
-/** Where one generation of a view is kept: its documents, and what it remembers. */
+/** Where one edition of a view is kept: its documents, and what it remembers. */
 export interface ViewStorage {
-  readContribution(source: DocumentKey): Promise<Stored<Contribution> | undefined>
+  readContribution(at: StateKey): Promise<Stored<Contribution> | undefined>
   readView(key: ViewKey): Promise<Stored<ViewDocument> | undefined>
   readProgress(owner: ViewOwner): Promise<Stored<RangeProgress> | undefined>
   /** Pages of parts in the order of their ids, each of about as many as asked for. */

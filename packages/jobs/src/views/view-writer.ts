@@ -5,13 +5,11 @@ import {
   type DocumentBody,
   type Stored,
 } from '@tidemark/contracts'
-import { keyText } from '../migration/document-key.ts'
 import { incomingChanges, type Incoming, type ViewDefinition } from './incoming-changes.ts'
 import { noteChange, planKey, type KeyChanges } from './plan-keys.ts'
 import {
   NO_COUNTS,
   addCounts,
-  contributionKey,
   progressKey,
   type Contribution,
   type RangeProgress,
@@ -120,8 +118,8 @@ export class ViewWriter<T extends DocumentBody> {
     candidates: readonly Incoming[],
   ): Promise<ReadonlyMap<string, Stored<Contribution>>> {
     const found = await Promise.all(
-      candidates.map(async ({ source }) => {
-        return [keyText(source), await this.#storage.readContribution(source)] as const
+      candidates.map(async ({ at }) => {
+        return [at.id, await this.#storage.readContribution(at)] as const
       }),
     )
     return new Map(found.flatMap(([key, present]) => (present ? [[key, present] as const] : [])))
@@ -175,7 +173,7 @@ function planContributions<T extends DocumentBody>(
   let replays = 0
   let lsn = 0
   for (const incoming of candidates) {
-    const present = known.get(keyText(incoming.source))
+    const present = known.get(incoming.at.id)
     if (present !== undefined && present.lsn >= incoming.lsn) {
       replays += 1
       continue
@@ -199,11 +197,11 @@ function isMoved(before: Contribution['keys'], now: Incoming['keys']): boolean {
 }
 
 function contributionWrite(
-  { source, lsn, keys }: Incoming,
+  { at, lsn, keys }: Incoming,
   present: Stored<Contribution> | undefined,
   group: ViewOwner['group'],
 ): ViewWrite {
-  const { partition, id } = contributionKey(source)
+  const { partition, id } = at
   const conditions = present === undefined ? { ifNoneMatch: '*' } : { ifMatch: present._etag }
   if (keys.length === 0 && group === 'documents') {
     const kind = present === undefined ? 'check' : 'delete'

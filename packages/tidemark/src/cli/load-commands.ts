@@ -27,6 +27,7 @@ const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map<string, LoadCommand>(
     'migrate',
     async (...args) => (await import('./commands/migrate-command.ts')).migrateCommand(...args),
   ],
+  ['views', async (...args) => (await import('./commands/views-command.ts')).viewsCommand(...args)],
   [
     'leases',
     async (...args) => (await import('./commands/leases-command.ts')).leasesCommand(...args),

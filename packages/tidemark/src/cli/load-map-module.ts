@@ -12,14 +12,8 @@ type AnyMap = MapDocument<DocumentBody, DocumentBody>
  * Rejects with ERR_INPUT when the module cannot be loaded or exports none.
  */
 export async function loadMapModule(path: string): Promise<AnyMap> {
-  let module: unknown
-  try {
-    module = await import(pathToFileURL(resolve(path)).href)
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new InputError(`--map ${path} cannot be loaded: ${reason}`, { cause })
-  }
-  const exported = exportOf(module, 'mapDocument') ?? exportOf(module, 'default')
+  const module = await loadModule('--map', path)
+  const exported = module['mapDocument'] ?? module['default']
   if (!isMap(exported)) {
     throw new InputError(
       `--map ${path} must export a function mapDocument(document), by that name or as default`,
@@ -28,8 +22,18 @@ export async function loadMapModule(path: string): Promise<AnyMap> {
   return exported
 }
 
-function exportOf(module: unknown, name: string): unknown {
-  return typeof module === 'object' && module !== null ? Reflect.get(module, name) : undefined
+/** What a module exports. Rejects with ERR_INPUT when it cannot be loaded. */
+export async function loadModule(
+  flag: string,
+  path: string,
+): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    const module: unknown = await import(pathToFileURL(resolve(path)).href)
+    return typeof module === 'object' ? { ...module } : {}
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new InputError(`${flag} ${path} cannot be loaded: ${reason}`, { cause })
+  }
 }
 
 // The store checks the result when it is written.
