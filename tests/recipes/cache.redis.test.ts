@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { startRedisProcess } from '@tidemark/testing/servers'
 import { expect, test } from 'vitest'
-import { readSnippets } from '../../../scripts/snippets/read-snippets.ts'
+import { readSnippets } from '../../scripts/snippets/read-snippets.ts'
 
 /* Recipes that `npm run snippets` only compiles, because they need a server. */
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
 
-test('JB-5 the recipe of a cache prints what its page says', async () => {
+test('the recipe of a cache prints what its page says', async () => {
   const page = await readFile(join(ROOT, 'docs/recipes/cache.md'), 'utf8')
   const [program] = readSnippets('cache.md', page)
   const output = /^```text\n(.*?)^```$/ms.exec(page)?.[1]
