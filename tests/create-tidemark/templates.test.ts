@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '@tidemark/testing/servers'
 import { installPacked } from '../../scripts/install-packed.ts'
 import { startProgram } from '../newcomer/start-program.ts'
 
@@ -102,6 +103,30 @@ test('a view counts orders, and goes on after SIGTERM where it stopped', async (
   }
 })
 
+test('a worker of Azure Cosmos DB follows a container by the official client, and ends on SIGTERM', async () => {
+  const project = await create('azure')
+  const { cwd } = project
+  await project.passes()
+  await project.tidemark(['init'])
+  await project.tidemark(['create', 'shop/orders', '--partition-key', '/customerId'])
+  await project.tidemark(['put', 'shop/orders', '{"id":"o1","customerId":"c7","total":12}'])
+  const port = await freePort()
+  const key = Buffer.alloc(64, 7).toString('base64')
+  const main = join(folder, 'node_modules', 'tidemark', 'dist', 'cli', 'main.js')
+  const gateway = startProgram([main, 'serve', 'data', '--port', `${port}`, '--json'], {
+    cwd,
+    env: { ...ENV, TIDEMARK_GATEWAY_KEY: key },
+  })
+  await gateway.printed(/"ready"/)
+  const worker = startProgram([join('src', 'main.ts')], {
+    cwd,
+    env: { ...ENV, COSMOS_ENDPOINT: `http://127.0.0.1:${port}/`, COSMOS_KEY: key },
+  })
+  await worker.printed(/^receipt o1:\d+ to c7: order o1, 12$/)
+  expect(await worker.end()).toBe(0)
+  expect(await gateway.end()).toBe(0)
+})
+
 /** Nothing before the view has been made. */
 async function shown(cwd: string): Promise<string> {
   const { stdout } = await run(process.execPath, [join('src', 'show.ts')], { cwd, env: ENV })
@@ -164,5 +189,5 @@ async function importedPackages(cwd: string, files: string): Promise<readonly st
 
 async function tidemark(cwd: string, args: readonly string[]): Promise<void> {
   const main = join(folder, 'node_modules', 'tidemark', 'dist', 'cli', 'main.js')
-  await run(process.execPath, [main, ...args, '--store', './data'], { cwd, env: ENV })
+  await run(process.execPath, [main, ...args], { cwd, env: { ...ENV, TIDEMARK_STORE: './data' } })
 }

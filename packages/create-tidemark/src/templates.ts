@@ -13,7 +13,7 @@ export interface Template {
 /** Our packages have one version. */
 export const OWN_VERSION = 'own'
 
-export type TemplateName = 'worker' | 'migration' | 'view' | 'queue'
+export type TemplateName = 'worker' | 'migration' | 'view' | 'queue' | 'azure'
 
 export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
   worker: {
@@ -36,6 +36,12 @@ export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
     hint: 'handles messages of a queue, with time to live and dead letters',
     dependencies: {},
     devDependencies: {},
+  },
+  azure: {
+    hint: 'handles the change feed of Azure Cosmos DB, by its official client',
+    parts: ['receipts'],
+    dependencies: { '@azure/cosmos': '^4.3.0', '@tidemark/cosmos': OWN_VERSION },
+    devDependencies: { '@tidemark/testing': OWN_VERSION },
   },
 }
 
