@@ -1,4 +1,4 @@
-import { FULL_RANGE, feedRangeId, type FeedRange, type StartPosition } from '@tidemark/contracts'
+import { FULL_RANGE, feedRangeId, lsn, type FeedRange, type StartPosition } from '@tidemark/contracts'
 import { cosmosFeed } from '@tidemark/cosmos'
 import type { CollectionOptions } from '@tidemark/store'
 import { StoreTime } from '@tidemark/testing/conformance'
@@ -75,9 +75,18 @@ describe('the feed of a container', () => {
     await using all = await open()
     const { feed } = all
     expect(feed.supports).toEqual({ waiting: false, childrenCarryParentChanges: true })
-    for (const name of ['positions', 'waitForChanges', 'positionAt', 'measureLag']) {
+    for (const name of ['positions', 'waitForChanges', 'measureLag']) {
       expect(name in feed).toBe(false)
     }
+  })
+
+  test('an LSN is a position, as an etag is one', async () => {
+    await using all = await open()
+    const { items, feed } = all
+    for (let n = 0; n < 4; n++) await items.create({ id: `d${n}`, pk: 'p' })
+    const { continuation } = (await feed.positionAt?.({ range: FULL_RANGE, lsn: lsn(2) })) ?? {}
+    const page = await feed.readPage({ range: FULL_RANGE, continuation: continuation ?? '' })
+    expect(page.changes.map((change) => change.lsn)).toEqual([3, 4])
   })
 
   test('a reader whose place is that of the iterator asks once for a page', async () => {
