@@ -1,4 +1,10 @@
-import { FULL_RANGE, feedRangeId, lsn, type FeedRange, type StartPosition } from '@tidemark/contracts'
+import {
+  FULL_RANGE,
+  feedRangeId,
+  lsn,
+  type FeedRange,
+  type StartPosition,
+} from '@tidemark/contracts'
 import { cosmosFeed } from '@tidemark/cosmos'
 import type { CollectionOptions } from '@tidemark/store'
 import { StoreTime } from '@tidemark/testing/conformance'
