@@ -106,7 +106,7 @@ class Model {
   ): Promise<void> {
     const reader = this.#at(group, at)
     const page = await this.#page(group, reader)
-    if (page === undefined || page.changes.length === 0) return
+    if (page.changes.length === 0) return
     const owner = this.#owner(group, reader)
     if (then === 'keep') {
       reader.late.push({ owner, changes: page.changes })
@@ -116,6 +116,18 @@ class Model {
     const changes = then === 'half' ? half : page.changes
     await reader.writer.apply(changes, owner, NEVER)
     if (then === 'apply') reader.continuation = page.continuation
+  }
+
+  /** A page in hand while one of its documents is deleted, and the delete applied: then the page comes, in order for its owner. */
+  async hold(at: number): Promise<void> {
+    const reader = this.#at('documents', at)
+    const page = await this.#page('documents', reader)
+    const change = page.changes[0]
+    if (change === undefined) return
+    await this.delete(change.id, String(change.partitionKey))
+    await this.#applyAll('deletes')
+    await reader.writer.apply(page.changes, this.#owner('documents', reader), NEVER)
+    reader.continuation = page.continuation
   }
 
   checkpoint(group: ViewOwner['group'], at: number): void {
@@ -188,15 +200,16 @@ class Model {
   }
 
   async rest(): Promise<void> {
-    for (const group of ['documents', 'deletes', 'documents'] as const) {
-      for (const reader of this.#readers[group]) {
-        for (;;) {
-          const page = await this.#page(group, reader)
-          if (page === undefined) break
-          await reader.writer.apply(page.changes, this.#owner(group, reader), NEVER)
-          reader.continuation = page.continuation
-          if (page.caughtUp) break
-        }
+    for (const group of ['documents', 'deletes', 'documents'] as const) await this.#applyAll(group)
+  }
+
+  async #applyAll(group: ViewOwner['group']): Promise<void> {
+    for (const reader of this.#readers[group]) {
+      for (;;) {
+        const page = await this.#page(group, reader)
+        await reader.writer.apply(page.changes, this.#owner(group, reader), NEVER)
+        reader.continuation = page.continuation
+        if (page.caughtUp) break
       }
     }
   }
@@ -347,6 +360,7 @@ const step: fc.Arbitrary<(model: Model) => Promise<void> | void> = fc.oneof(
       await model.read(of, n, 'apply')
     }),
   },
+  { weight: 2, arbitrary: at.map((n) => (model: Model) => model.hold(n)) },
   { weight: 1, arbitrary: at.map((n) => (model: Model) => model.resync(n)) },
   { weight: 1, arbitrary: at.map((n) => (model: Model) => model.split(n)) },
 )
