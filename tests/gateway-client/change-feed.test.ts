@@ -13,6 +13,7 @@ import {
   type Item,
 } from './feed-cases.fixture.ts'
 import { gatewayUnderTest, type GatewayUnderTest } from './gateway-under-test.fixture.ts'
+import { PlainAccount } from '../azure-client/plain-account.fixture.ts'
 
 const NAME = { database: 'db', container: 'items' }
 
@@ -92,5 +93,15 @@ describe('what only our gateway has', () => {
     const ahead = await open('0:-1#999')
     const page = ahead.readPage({ range: FULL_RANGE, continuation })
     await expect(page).rejects.toMatchObject({ code: 'ERR_SESSION_AHEAD' })
+  })
+
+  test('a server of another kind is refused with the package that reads it', async () => {
+    await using all = await setUp()
+    await using account = await PlainAccount.before(all.under.gateway.endpoint)
+    const connection = all.under.connect({ endpoint: account.endpoint })
+    await expect(openChangeFeed(connection, NAME)).rejects.toMatchObject({
+      code: 'ERR_SERVER_UNSUPPORTED',
+      message: expect.stringContaining('@tidemark/cosmos'),
+    })
   })
 })

@@ -2,28 +2,23 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { errorCode } from '@tidemark/contracts'
-import {
-  CosmosConnection,
-  CosmosDocumentCollection,
-  type CosmosConnectionOptions,
-} from '@tidemark/gateway/client'
+import { CosmosConnection, CosmosDocumentCollection } from '@tidemark/gateway/client'
 import { openMemoryEngine } from '@tidemark/engine-sqlite'
 import { Collection, Store } from '@tidemark/store'
 import { expect, test, vi } from 'vitest'
 import { ServingProcess } from '../gateway/serving-process.ts'
 import { SERVED_KEY } from '../gateway/signed-request.ts'
 import { gatewayUnderTest } from './gateway-under-test.fixture.ts'
-import { plainServerFetch } from './plain-server.fixture.ts'
 
 const LEASES = { database: 'db', container: 'leases' }
 const KEY = { partitionKey: '/pk' }
 
 const batchOf = (n: number) => [{ kind: 'upsert', document: { id: `d${n}`, pk: 'p', n } }] as const
 
-test('a batch that does not wait for the disk says so to our gateway, and others are not told', async () => {
+test('a batch that does not wait for the disk says so to our gateway', async () => {
   await using under = await gatewayUnderTest()
-  const open = async (options?: Partial<CosmosConnectionOptions>) => {
-    const collection = new CosmosDocumentCollection(under.connect(options), LEASES)
+  const open = async () => {
+    const collection = new CosmosDocumentCollection(under.connect(), LEASES)
     await collection.createIfNotExists(KEY)
     return collection
   }
@@ -35,12 +30,6 @@ test('a batch that does not wait for the disk says so to our gateway, and others
     return batch.mock.calls.map(([, , options]) => options?.sync)
   }
   expect(await syncs(await open())).toEqual([undefined, undefined, false])
-  // It asserts that nothing of ours is asked for.
-  expect(await syncs(await open({ fetch: plainServerFetch() }))).toEqual([
-    undefined,
-    undefined,
-    undefined,
-  ])
   batch.mockRestore()
   expect(under.failures).toEqual([])
 })

@@ -37,19 +37,18 @@ import { HEADER } from '../protocol/header-names.ts'
 import { NOTHING_CAME, callToWrite, callWaiting } from './call-extension.ts'
 import type { CosmosConnection } from './cosmos-connection.ts'
 import { createContainer } from './create-container.ts'
-import { readPartitionByExtension, readPartitionInPages } from './read-remote-partition.ts'
+import { readRemotePartition } from './read-remote-partition.ts'
 import { containerNameRules, RemoteContainer, type ContainerName } from './remote-container.ts'
 import { jsonOf, parsed, serverTimeMs, type WireAnswer } from './wire-answer.ts'
 
-const DATE_RESOLUTION_MS = 1000
 /** For a gateway that lets no client wait. */
 const POLL_INTERVAL_MS = 1000
 
 /**
- * A container over HTTP as a collection, for leases and dead letters. The first call looks it up.
+ * A collection behind a Tidemark gateway, for leases and dead letters. The first call looks it up. `serverTimeMs` is the store's clock.
  *
- * From a Tidemark gateway, `serverTimeMs` is the store's clock. From other servers, it is the `date` header of the
- * response, in whole seconds, so up to 1 s early (`serverTimeErrorMs`).
+ * At a server of another kind every call rejects with ERR_SERVER_UNSUPPORTED: containers of an account are for `cosmosDocuments` and
+ * `cosmosLeases` of `@tidemark/cosmos`.
  */
 export class CosmosDocumentCollection<
   T extends DocumentBody = DocumentBody,
@@ -73,11 +72,6 @@ export class CosmosDocumentCollection<
   /** @throws ERR_NOT_FOUND before the first call that found the container */
   get partitionKeyPaths(): readonly string[] {
     return this.#container.present.partitionKey.paths
-  }
-
-  /** The `date` of a plain server's answers is in whole seconds. */
-  get serverTimeErrorMs(): number {
-    return this.#container.known?.hasExtensions === false ? DATE_RESOLUTION_MS : 0
   }
 
   async read(
@@ -148,7 +142,7 @@ export class CosmosDocumentCollection<
     operations: readonly BatchOperation<T>[],
     { sync, signal }: CommitOptions = {},
   ): Promise<BatchResult<T>> {
-    const { hasExtensions } = await this.#container.facts(signal)
+    await this.#container.facts(signal)
     const onlyReads = operations.every(({ kind }) => kind === 'read')
     const answer = await this.#container.send({
       method: 'POST',
@@ -157,7 +151,7 @@ export class CosmosDocumentCollection<
         ...this.#keyHeader(partitionKey),
         [HEADER.isBatch]: 'true',
         [HEADER.batchAtomic]: 'true',
-        ...(sync === false && hasExtensions && { [OWN_HEADER.sync]: 'false' }),
+        ...(sync === false && { [OWN_HEADER.sync]: 'false' }),
       },
       body: jsonText(wireOperations(operations)),
       subject: { resource: 'collection', id: this.id, effect: onlyReads ? 'none' : 'write' },
@@ -181,24 +175,22 @@ export class CosmosDocumentCollection<
     }
   }
 
-  /** At a server that is not ours: at once, since it acknowledges nothing before it is durable. */
   async flush({ signal }: RequestOptions = {}): Promise<void> {
-    const { hasExtensions } = await this.#container.facts(signal)
-    if (hasExtensions) await callToWrite(this.#container, { flush: true }, { signal })
+    await this.#container.facts(signal)
+    await callToWrite(this.#container, { flush: true }, { signal })
   }
 
   async readPartition(
     partitionKey: PartitionKey,
     { signal }: RequestOptions = {},
   ): Promise<{ readonly documents: readonly Stored<T>[]; readonly serverTimeMs: number }> {
-    const { hasExtensions } = await this.#container.facts(signal)
-    const request = { partitionKey: this.#keyText(partitionKey), signal }
-    return hasExtensions
-      ? readPartitionByExtension<T>(this.#container, request)
-      : readPartitionInPages<T>(this.#container, request)
+    await this.#container.facts(signal)
+    return readRemotePartition<T>(this.#container, {
+      partitionKey: this.#keyText(partitionKey),
+      signal,
+    })
   }
 
-  /** At a server that is not ours: false after `timeoutMs`, so that nothing is asked in vain. */
   async waitForCommit(request: {
     readonly partitionKey: PartitionKey
     readonly afterLsn: Lsn
@@ -206,11 +198,7 @@ export class CosmosDocumentCollection<
     readonly signal: AbortSignal
   }): Promise<boolean> {
     const { afterLsn, timeoutMs, signal } = request
-    const { hasExtensions } = await this.#container.facts(signal)
-    if (!hasExtensions) {
-      await this.#container.connection.clock.sleep(timeoutMs, signal)
-      return false
-    }
+    await this.#container.facts(signal)
     const partitionKey = this.#keyText(request.partitionKey)
     const call = { call: 'waitForCommit', partitionKey, afterLsn } as const
     const came = await callWaiting(this.#container, (waitMs) => ({ ...call, timeoutMs: waitMs }), {

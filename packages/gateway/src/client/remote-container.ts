@@ -33,8 +33,6 @@ export interface ContainerFacts {
   readonly partitionKey: PartitionKeyDefinition
   /** Seconds; -1 = none by default; undefined = time to live is off. May change; as it was when it was read. */
   readonly defaultTtl: number | undefined
-  /** Whether the server is our gateway. */
-  readonly hasExtensions: boolean
 }
 
 /** A request on something below a container. */
@@ -66,7 +64,7 @@ export class RemoteContainer {
     return this.#known?.identity ?? `${this.connection.endpoint}dbs/${database}/colls/${container}`
   }
 
-  /** Rejects with ERR_NOT_FOUND while there is none, ERR_SERVER_UNSUPPORTED. */
+  /** Rejects with ERR_NOT_FOUND while there is none, and with ERR_SERVER_UNSUPPORTED at a server that is no gateway. */
   async facts(signal?: AbortSignal): Promise<ContainerFacts> {
     return (this.#known ??= await this.#read(signal))
   }
@@ -116,13 +114,17 @@ export class RemoteContainer {
     const answer = await this.send({ method: 'GET', subject, signal })
     const { _rid, partitionKey, defaultTtl } = jsonOf(answer)
     if (typeof _rid !== 'string') throw new UnsupportedServerError(`container ${id} has no _rid`)
-    const own = answer.header(OWN_HEADER.identity)
+    const identity = answer.header(OWN_HEADER.identity)
+    if (identity === undefined) {
+      throw new UnsupportedServerError(
+        `${this.connection.endpoint} is no Tidemark gateway; an Azure Cosmos DB account is reached by @tidemark/cosmos`,
+      )
+    }
     return {
       rid: _rid,
-      identity: own ?? `${this.connection.endpoint}${_rid}`,
+      identity,
       partitionKey: keyDefinition(partitionKey, id),
       defaultTtl: typeof defaultTtl === 'number' ? defaultTtl : undefined,
-      hasExtensions: own !== undefined,
     }
   }
 }
