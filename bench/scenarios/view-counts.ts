@@ -28,7 +28,6 @@ export const viewCounts: Scenario = {
       name: 'view.moves',
       unit: 'changes/s',
       rawIs: 'the same loop by hand without fences',
-      goal: { of: 'value', is: 'atLeast', limit: 20_000 },
     },
   ],
   async prepare({ folder, documents }): Promise<PreparedScenario> {
