@@ -6,7 +6,7 @@ import type {
   IChangeFeedObserver,
   ObserverContext,
 } from '@tidemark/contracts'
-import { feedAsFound, type FeedOfChanges } from '../workers/change-identity.ts'
+import { feedAsFound, type FoundFeed } from '../workers/change-identity.ts'
 import type { PatientWriter } from './patient-writer.ts'
 import { sinkEntry } from './sink-entry.ts'
 import type { SyncEvent } from './sync-events.ts'
@@ -15,14 +15,15 @@ export interface SyncObserverParts<T extends DocumentBody> {
   readonly feed: ChangeFeedSource<T>
   readonly mode: FeedMode | undefined
   readonly writer: PatientWriter<T>
-  readonly filter: ((change: Change<T>) => boolean) | undefined
+  /** Which changes go to the sink, of the feed as it was found when the range was opened. */
+  readonly isChosen: (change: Change<T>, found: FoundFeed) => boolean
   readonly emit: (event: SyncEvent) => void
 }
 
 /** Writes the changes of one leased range to the sink, in their order. */
 export class SyncObserver<T extends DocumentBody> implements IChangeFeedObserver<T> {
   readonly #parts: SyncObserverParts<T>
-  #from: FeedOfChanges | undefined
+  #from: FoundFeed | undefined
 
   constructor(parts: SyncObserverParts<T>) {
     this.#parts = parts
@@ -35,9 +36,9 @@ export class SyncObserver<T extends DocumentBody> implements IChangeFeedObserver
 
   /** Resolves when the entries are durable; the host stores the position only then. */
   async processChanges(context: ObserverContext, changes: readonly Change<T>[]): Promise<void> {
-    const { writer, filter, emit } = this.#parts
+    const { writer, isChosen, emit } = this.#parts
     const from = this.#from!
-    const chosen = filter === undefined ? changes : changes.filter(filter)
+    const chosen = changes.filter((change) => isChosen(change, from))
     const entries = chosen.map((change) => sinkEntry(from, change))
     const last = entries.at(-1)
     if (last === undefined) return

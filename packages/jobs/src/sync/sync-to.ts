@@ -1,5 +1,6 @@
 import type { Change, DocumentBody, RequestOptions } from '@tidemark/contracts'
 import { ChangeFeedEstimator, ChangeFeedProcessorHost, type FeedOptions } from '@tidemark/processor'
+import type { FoundFeed } from '../workers/change-identity.ts'
 import { HostedJob, type JobHost } from '../workers/hosted-job.ts'
 import { readLag, totalLag } from '../workers/range-lag.ts'
 import { jobLogger, relayHostEvents } from '../workers/relay-host-events.ts'
@@ -170,17 +171,25 @@ class SyncWorker<T extends DocumentBody> implements Sync {
       emit({ kind: 'missed', leaseId, epoch, lsn, horizon, action })
     })
     const { mode, pendingDeletes } = feedOptions
-    const filter = group === deletesGroup ? this.#isChosenDelete : this.#options.filter
+    const { filter = () => true } = this.#options
+    const isChosen =
+      group === deletesGroup ? this.#isOfDeletes : (change: Change<T>) => filter(change)
     const writer = this.#writer
     return {
       host,
-      observe: () => new SyncObserver({ feed, mode, writer, filter, emit }),
+      observe: () => new SyncObserver({ feed, mode, writer, isChosen, emit }),
       estimator: new ChangeFeedEstimator<T>({ feed, leases, group, mode, pendingDeletes, clock }),
     }
   }
 
-  readonly #isChosenDelete = (change: Change<T>): boolean => {
-    if (change.kind !== 'version' || change.operationType !== 'delete') return false
+  /**
+   * What was in the log when its range was opened may be of an earlier epoch, in which the sink got what was written after a
+   * delete. In the epoch of now, the delete would win over that; so it is followed by what followed it.
+   */
+  readonly #isOfDeletes = (change: Change<T>, { epoch, lsn }: FoundFeed): boolean => {
+    if (change.kind !== 'version') return false
+    const mayBeOfEarlierEpoch = epoch > 0 && change.lsn <= lsn
+    if (change.operationType !== 'delete' && !mayBeOfEarlierEpoch) return false
     return this.#options.filter?.(change) ?? true
   }
 

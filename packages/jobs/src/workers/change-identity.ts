@@ -20,6 +20,12 @@ export interface FeedOfChanges {
   readonly epoch: number
 }
 
+/** A feed as it was at one moment. */
+export interface FoundFeed extends FeedOfChanges {
+  /** Of the newest change there was. */
+  readonly lsn: number
+}
+
 /** What a change says: a version or a pending delete; of the log of all versions, what was done. */
 export type ChangeKind = 'document' | 'pendingDelete' | 'create' | 'replace' | 'delete' | 'expire'
 
@@ -36,8 +42,8 @@ export function changeId(feed: FeedOfChanges, change: Change): string {
 }
 
 /**
- * The feed as a reader of this range finds it now. Its epoch never falls for a key, also over splits and merges. It is
- * 0 of feeds whose continuations are not those of a store.
+ * The feed as a reader of this range finds it now. Its epoch never falls for a key, also over splits and merges. Epoch and
+ * LSN are 0 of feeds whose continuations are not those of a store.
  */
 export async function feedAsFound<T extends DocumentBody>(
   feed: ChangeFeedSource<T>,
@@ -46,17 +52,18 @@ export async function feedAsFound<T extends DocumentBody>(
     readonly mode?: FeedMode | undefined
     readonly signal: AbortSignal
   },
-): Promise<FeedOfChanges> {
+): Promise<FoundFeed> {
   const { continuation } = await feed.resolveStart({ ...request, start: 'now' })
   const { identity, description } = feed
-  return { identity, description, epoch: epochOf(continuation) }
+  return { identity, description, ...newestOf(continuation) }
 }
 
-function epochOf(continuation: string): number {
+function newestOf(continuation: string): Pick<FoundFeed, 'epoch' | 'lsn'> {
   try {
-    return decodeContinuation(continuation).positions[0]?.epoch ?? 0
+    const { positions } = decodeContinuation(continuation)
+    return { epoch: positions[0]?.epoch ?? 0, lsn: Math.max(0, ...positions.map(({ lsn }) => lsn)) }
   } catch (error) {
     if (errorCode(error) !== 'ERR_INVALID_CONTINUATION') throw error
-    return 0
+    return { epoch: 0, lsn: 0 }
   }
 }
