@@ -173,6 +173,31 @@ describe('JB-6 a table of PostgreSQL', () => {
     expect(counted).toEqual([{ count: 39 }])
   })
 
+  test('what does not fit keeps nothing else of its batch from being written, wherever it stands', async () => {
+    const long = Array.from({ length: 4_000 }, (_, n) => (n * n * 7_919).toString(36)).join('')
+    const ids = ['a', 'b', 'big', 'nothing', long, 'm', 'throws', 'x', 'z']
+    const sink = sinkInto({
+      columns: {
+        total: {
+          type: 'numeric',
+          value({ id, total }) {
+            if (id === 'throws') throw new Error('no total')
+            return id === 'nothing' ? 'nothing' : id === 'big' ? 5n : total
+          },
+        },
+      },
+    })
+    await sink.open!({ identity: 'store/rid', description: 'shop/orders' }, {})
+    const batch = ids.map((id) => entryOf(id, { lsn: 1, total: 1 }))
+    const refused = { code: 'ERR_SINK_REFUSED' }
+    await expect(sink.write(batch, contextOf())).rejects.toMatchObject(refused)
+    for (const entry of batch.filter(({ id }) => id.length > 1)) {
+      await expect(sink.write([entry], contextOf())).rejects.toMatchObject(refused)
+    }
+    const { rows: found } = await pool.query(`SELECT id FROM ${quoted()} ORDER BY id`)
+    expect(found).toEqual(['a', 'b', 'm', 'x', 'z'].map((id) => ({ id })))
+  })
+
   test('a server that is killed and comes back costs no change, and makes no dead letter', async () => {
     await using on = await stage()
     const letters: DeadLetter<Order>[] = []
@@ -221,6 +246,11 @@ describe('JB-6 a table of PostgreSQL', () => {
       { total: { type: 'text); DROP TABLE orders; --', value: () => 1 } },
     ]) {
       expect(() => sinkInto({ columns })).toThrow(/columns\./)
+    }
+    for (const columns of [null, [], 'total', { total: 'text' }, { total: { type: 'text' } }]) {
+      expect(() => sinkInto({ columns: columns as never })).toThrow(
+        expect.objectContaining({ code: 'ERR_INVALID_OPTION' }),
+      )
     }
   })
 

@@ -3,6 +3,7 @@ import {
   errorCode,
   option,
   optionHaving,
+  optionRule,
   requiredOption,
   type DocumentBody,
   type Stored,
@@ -61,10 +62,15 @@ export function postgresSink<T extends DocumentBody>(
   checkOptions(options, {
     pool: requiredOption(optionHaving('a pg Pool or Client', 'query')),
     table: requiredOption(option.text),
-    columns: option.anything,
+    columns: optionRule('an object of columns, each with a type and a function value', areColumns),
     create: option.flag,
   })
   return new PostgresSink(options)
+}
+
+interface Row<T extends DocumentBody> {
+  readonly entry: SinkEntry<T>
+  readonly text: string
 }
 
 class PostgresSink<T extends DocumentBody> implements Sink<SinkEntry<T>> {
@@ -109,40 +115,54 @@ class PostgresSink<T extends DocumentBody> implements Sink<SinkEntry<T>> {
   }
 
   async write(batch: readonly SinkEntry<T>[], { signal }: SinkContext): Promise<void> {
-    const rows = newestEntries(batch).map((entry) => ({ entry, row: this.#rowOf(entry) }))
-    await this.#apply(rows, signal)
+    const rows: Row<T>[] = []
+    const refused: SinkRefusedError[] = []
+    for (const entry of newestEntries(batch)) {
+      const text = this.#textOf(entry)
+      if (typeof text === 'string') rows.push({ entry, text })
+      else refused.push(text)
+    }
+    if (rows.length > 0) refused.push(...(await this.#apply(rows, signal)))
+    const [first] = refused
+    if (first !== undefined) throw first
   }
 
   /** All in one statement. If one of them does not fit, the halves, until it is known which. */
-  async #apply(
-    rows: readonly { readonly entry: SinkEntry<T>; readonly row: object }[],
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #apply(rows: readonly Row<T>[], signal: AbortSignal): Promise<readonly SinkRefusedError[]> {
     try {
-      const values = JSON.stringify(rows.map(({ row }) => row))
-      await this.#query(this.#statements.upsert, [values], signal)
+      await this.#query(
+        this.#statements.upsert,
+        [`[${rows.map(({ text }) => text).join()}]`],
+        signal,
+      )
+      return []
     } catch (cause) {
       if (signal.aborted) throw signal.reason
       const state = errorCode(cause) ?? ''
       if (!DATA_STATES.test(state)) throw this.#unavailable(cause)
       const [only, next] = rows
       if (only === undefined) throw cause
-      if (next === undefined) throw new SinkRefusedError(only.entry, messageOf(cause), { cause })
+      if (next === undefined) return [new SinkRefusedError(only.entry, messageOf(cause), { cause })]
       const half = Math.ceil(rows.length / 2)
-      await this.#apply(rows.slice(0, half), signal)
-      await this.#apply(rows.slice(half), signal)
+      return [
+        ...(await this.#apply(rows.slice(0, half), signal)),
+        ...(await this.#apply(rows.slice(half), signal)),
+      ]
     }
   }
 
-  #rowOf(entry: SinkEntry<T>): object {
+  /** The row as JSON, or why it cannot be made. */
+  #textOf(entry: SinkEntry<T>): string | SinkRefusedError {
     const { partitionKeyText, id, epoch, lsn, operation, document } = entry
     const key = { partition_key: partitionKeyText, id, epoch, lsn }
-    if (operation === 'delete' || document === undefined) return { ...key, deleted: true }
+    if (operation === 'delete' || document === undefined) {
+      return JSON.stringify({ ...key, deleted: true })
+    }
     try {
       const values = this.#columns.map(([name, { value }]) => [name, value(document)] as const)
-      return { ...Object.fromEntries<unknown>(values), ...key, deleted: false }
+      return JSON.stringify({ ...Object.fromEntries<unknown>(values), ...key, deleted: false })
     } catch (cause) {
-      throw new SinkRefusedError(entry, `a column's value could not be made`, { cause })
+      return new SinkRefusedError(entry, `a column's value could not be made`, { cause })
     }
   }
 
@@ -171,12 +191,26 @@ class PostgresSink<T extends DocumentBody> implements Sink<SinkEntry<T>> {
   }
 }
 
-/** SQLSTATEs of what is wrong with the data: data exceptions and integrity constraints. */
-const DATA_STATES = /^2[23]/
+/** SQLSTATEs of what is wrong with the data: data exceptions, integrity constraints, and limits, as for the size of a key. */
+const DATA_STATES = /^(2[23]|54)/
 const MADE_MEANWHILE = /^(23505|42P07|42710)$/
 /** Of what is wrong with the table: what it lacks, and rights. */
 const TARGET_STATES = /^(42|3F)/
 
 function messageOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause)
+}
+
+function areColumns(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return Object.values(value).every(isColumn)
+}
+
+function isColumn(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof Reflect.get(value, 'type') === 'string' &&
+    typeof Reflect.get(value, 'value') === 'function'
+  )
 }
