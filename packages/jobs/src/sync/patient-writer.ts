@@ -5,6 +5,8 @@ import { SinkUnavailableError } from './sink-unavailable-error.ts'
 
 const FIRST_PAUSE_MS = 200
 const LONGEST_PAUSE_MS = 30_000
+/** A sink that asks for more is asked again: it may have meant something else. */
+const LONGEST_REST_MS = 3_600_000
 
 export interface PatientWriterParts<T extends DocumentBody> {
   readonly sink: Sink<SinkEntry<T>>
@@ -73,5 +75,5 @@ export class PatientWriter<T extends DocumentBody> {
 function retryAfterOf(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null) return undefined
   const value: unknown = Reflect.get(error, 'retryAfterMs')
-  return typeof value === 'number' && value >= 0 ? value : undefined
+  return typeof value === 'number' && value >= 0 ? Math.min(value, LONGEST_REST_MS) : undefined
 }

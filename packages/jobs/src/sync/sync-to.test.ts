@@ -187,6 +187,27 @@ describe('JB-6 a sink that asks for patience', () => {
     expect(atMs).toHaveLength(1)
   })
 
+  test.each([Infinity, 31_536_000_000, Number.NaN, -1])(
+    'for %d ms is asked again within two hours',
+    async (retryAfterMs) => {
+      const clock = new SimulatedClock()
+      let calls = 0
+      const writer = writerOn(
+        clock,
+        async () => {
+          calls += 1
+          if (calls === 1) throw new SinkUnavailableError('wait', { retryAfterMs })
+        },
+        0,
+      )
+      const unavailable = { code: 'ERR_SINK_UNAVAILABLE' }
+      await expect(writer.write([entry], contextOf())).rejects.toMatchObject(unavailable)
+      await clock.advance(7_200_000)
+      await inTime(clock, writer.write([entry], contextOf()))
+      expect(calls).toBe(2)
+    },
+  )
+
   test('other errors are nothing to be patient with', async () => {
     const clock = new SimulatedClock()
     const writer = writerOn(clock, () => Promise.reject(new Error('bug')), 300_000)

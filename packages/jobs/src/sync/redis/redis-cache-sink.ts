@@ -144,7 +144,7 @@ class RedisCacheSink<T extends DocumentBody> implements Sink<SinkEntry<T>> {
       const part = entries.slice(at, at + most)
       calls.push(this.#apply(part, texts.slice(at, at + most), signal))
     }
-    await Promise.all(calls)
+    await allDone(calls)
   }
 
   async #apply(
@@ -168,9 +168,9 @@ class RedisCacheSink<T extends DocumentBody> implements Sink<SinkEntry<T>> {
     } catch (error) {
       if (entries.length === 1 || !isWrongType(error)) throw callError(error, entries, signal)
       // The others are to be written, and the one is to be named.
-      for (const [index, entry] of entries.entries()) {
-        await this.#apply([entry], [texts[index] ?? ''], signal)
-      }
+      await allDone(
+        entries.map((entry, index) => this.#apply([entry], [texts[index] ?? ''], signal)),
+      )
     }
   }
 
@@ -195,4 +195,10 @@ function defaultKey({ partitionKeyText, id }: DocumentName): string {
 
 function isWrongType(error: unknown): boolean {
   return error instanceof Error && error.message.includes('WRONGTYPE')
+}
+
+/** Rejects as the first of those that do, when all have ended. */
+async function allDone(calls: readonly Promise<void>[]): Promise<void> {
+  await Promise.allSettled(calls)
+  await Promise.all(calls)
 }

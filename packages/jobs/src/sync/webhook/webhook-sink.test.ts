@@ -213,6 +213,20 @@ describe('JB-6 a webhook', () => {
     expect(other.received).toEqual([])
   })
 
+  test('gets the headers of the program, and none of the sink twice', async () => {
+    const headers = {
+      Authorization: 'Bearer x',
+      'Content-Type': 'text/plain',
+      'Webhook-Id': 'mine',
+    }
+    await sinkTo({ headers }).write([put('a')], contextOf())
+    expect(hook.received[0]?.headers).toMatchObject({
+      authorization: 'Bearer x',
+      'content-type': 'application/json',
+      'webhook-id': hook.received[0]?.body.entries[0]?.key,
+    })
+  })
+
   test('is let go when the worker must stop', async () => {
     const stopped = new AbortController()
     hook.behave.push(() => stopped.abort(new Error('stopped')))
@@ -228,6 +242,11 @@ describe('JB-6 a webhook', () => {
       { secret: [] },
       { maxEntries: 0 },
       { timeoutMs: -1 },
+      { timeoutMs: 2 ** 31 },
+      { url: 'https://user:short-secret@example.org' },
+      { headers: { authorization: 'Bearer short-secret\r\nx: y' } },
+      { headers: { 'not a name': 'x' } },
+      { headers: { authorization: undefined as never } },
     ]
     for (const options of refused) {
       expect(() => sinkTo(options)).toThrow(

@@ -34,6 +34,9 @@ export interface WebhookSinkOptions {
 
 const DEFAULT_MAX_BODY_BYTES = 1_048_576
 const DEFAULT_TIMEOUT_MS = 15_000
+/** What a timer takes. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1
+const URL_EXPECTED = 'a URL of http or https; a user and password go into headers'
 /** Remembered at most: some batches. */
 const MAX_TAKEN = 10_000
 /** Answers that are about what was sent. All others are about the receiver, or the way to it. */
@@ -53,9 +56,9 @@ export function webhookSink<T extends DocumentBody>(
   options: WebhookSinkOptions,
 ): Sink<SinkEntry<T>> {
   checkOptions(options, {
-    url: requiredOption(optionRule('a URL of http or https', isHttpUrl)),
+    url: { ...requiredOption(optionRule(URL_EXPECTED, isHttpUrl)), secret: true },
     secret: secretRule,
-    headers: option.anything,
+    headers: { ...optionRule('names and values of headers', areHeaders), secret: true },
     maxEntries: option.number,
     maxBodyBytes: option.number,
     timeoutMs: option.number,
@@ -78,11 +81,16 @@ class WebhookSink<T extends DocumentBody> implements Sink<SinkEntry<T>> {
   constructor(options: WebhookSinkOptions) {
     const { url, headers = {}, secret, clock = systemClock } = options
     this.#url = url
-    this.#headers = headers
+    // Their names in lower case, so that none of ours is there twice.
+    this.#headers = Object.fromEntries(new Headers(headers))
     this.#secrets = secretsOf(secret)
     this.#maxEntries = wholeNumber('maxEntries', options.maxEntries ?? 1)
     this.#maxBodyBytes = wholeNumber('maxBodyBytes', options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES)
-    this.#timeoutMs = wholeNumber('timeoutMs', options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
+    this.#timeoutMs = wholeNumber(
+      'timeoutMs',
+      options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      MAX_TIMEOUT_MS,
+    )
     this.#clock = clock
   }
 
@@ -168,11 +176,23 @@ function reasonOf(cause: unknown): string {
   return cause.cause instanceof Error ? cause.cause.message : cause.message
 }
 
+/** `fetch` takes no URL with a user or password. */
 function isHttpUrl(value: unknown): boolean {
-  return typeof value === 'string' && /^https?:$/.test(URL.parse(value)?.protocol ?? '')
+  const url = typeof value === 'string' ? URL.parse(value) : null
+  return url !== null && /^https?:$/.test(url.protocol) && url.username + url.password === ''
 }
 
-function wholeNumber(name: string, value: number): number {
-  if (Number.isSafeInteger(value) && value >= 1) return value
-  throw new InvalidOptionError(`${name} must be a whole number above 0, got ${value}`)
+function areHeaders(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const pairs = Object.entries(value).filter((pair) => typeof pair[1] === 'string')
+  try {
+    return Object.keys(value).length === [...new Headers(pairs)].length
+  } catch {
+    return false
+  }
+}
+
+function wholeNumber(name: string, value: number, max = Number.MAX_SAFE_INTEGER): number {
+  if (Number.isSafeInteger(value) && value >= 1 && value <= max) return value
+  throw new InvalidOptionError(`${name} must be a whole number from 1 to ${max}, got ${value}`)
 }
