@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openStore, readJsonLines, type DocumentBody, type Store } from 'tidemark'
+import { openStore, openView, readJsonLines, type DocumentBody, type Store } from 'tidemark'
 import { freePort, startRedisServer } from '@tidemark/testing/servers'
 import { startProgram, type StartedProgram } from './start-program.ts'
 
@@ -151,6 +151,31 @@ test('TTL-14 sessions expire, and none is purged that is not in the archive, thr
   const { documents } = await sessions.readDocuments()
   expect(documents.map(({ id }) => id)).toEqual(['kept'])
 })
+
+test('JB-3 a view is right after one worker was killed and another took over, and a third goes on after SIGTERM', async () => {
+  const first = start('view')
+  const second = start('view')
+  await first.printed(/^the view is kept$/)
+  await second.printed(/^the view is kept$/)
+  const city = (index: number, country: string) => ({ id: `c${index}`, country, population: index })
+  const cities = Array.from({ length: 100 }, (_, index) => city(index, 'X'))
+  await write('world/cities', ...cities.slice(0, 50))
+  expect(await first.end('SIGKILL')).toBe('SIGKILL')
+  await write('world/cities', ...cities.slice(50), city(7, 'Y'))
+  await expect.poll(population, { timeout: 60_000 }).toEqual([99, 4943, 1, 7])
+  expect(await second.end()).toBe(0)
+  await write('world/cities', city(8, 'Y'))
+  const third = start('view')
+  await expect.poll(population, { timeout: 60_000 }).toEqual([98, 4935, 2, 15])
+  expect(await third.end()).toBe(0)
+})
+
+async function population(): Promise<readonly unknown[]> {
+  await using store = await openData()
+  const view = openView(store.database('world'), 'population')
+  const countries = [await view.read('X'), await view.read('Y')]
+  return countries.flatMap((country) => [country?.['cities'], country?.['population']])
+}
 
 async function createOrders(): Promise<void> {
   await using store = await openData()
