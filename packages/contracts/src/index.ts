@@ -60,6 +60,12 @@ export {
 } from './protocol/status-codes.ts'
 export { storedOf } from './protocol/stored-of.ts'
 export {
+  accountHost,
+  v3LeasePrefix,
+  v3MonitoredName,
+  type V3Monitored,
+} from './protocol/v3-lease-prefix.ts'
+export {
   errorOfWire,
   unknownOutcome,
   type RequestEffect,

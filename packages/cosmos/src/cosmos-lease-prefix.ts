@@ -1,10 +1,6 @@
-import { checkOptions, InvalidOptionError, option, requiredOption } from '@tidemark/contracts'
+import { checkOptions, option, requiredOption, v3LeasePrefix } from '@tidemark/contracts'
 import { KnownContainer } from './container-facts.ts'
 import type { CosmosContainer } from './cosmos-container.ts'
-import { v3Prefix } from './v3-leases/v3-prefix.ts'
-
-/** Of `leaseIdPrefix`. */
-const MAX_PREFIX_CHARS = 100
 
 export interface CosmosLeasePrefixOptions {
   /** As in the scaler's metadata, or as the estimator is given it. */
@@ -38,20 +34,6 @@ export async function readCosmosLeasePrefix(
     signal: option.signal,
   })
   const { processorName, endpoint, signal } = options
-  const { database, id: container } = monitored
   const { rid: containerRid } = await new KnownContainer(monitored).facts(signal)
-  const name = { processorName: '', endpoint, database: database.id, container, containerRid }
-  return checkedPrefix(processorName, `${v3Prefix(name, 'dotnet')}..`)
-}
-
-/** As `DocumentLeaseStore` takes it; said here in terms of what a user chose. */
-function checkedPrefix(processorName: string, rest: string): string {
-  const room = MAX_PREFIX_CHARS - rest.length
-  if (processorName.length > room || /[/\\?#\s]/.test(processorName)) {
-    throw new InvalidOptionError(
-      `processorName must be at most ${room} characters, none of / \\ ? # or a space, for ids of leases to have ` +
-        `room for it before ${JSON.stringify(rest)}; got ${JSON.stringify(processorName)}`,
-    )
-  }
-  return `${processorName}${rest}`
+  return v3LeasePrefix(processorName, { endpoint, containerRid })
 }

@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '@tidemark/contracts'
+import { accountHost, v3MonitoredName } from '@tidemark/contracts'
 
 /** What makes the ids of a V3 processor's documents. */
 export interface V3ProcessorName {
@@ -31,21 +31,9 @@ export type V3Reader = 'dotnet' | 'java' | 'javaHandleChanges'
  */
 export function v3Prefix(name: V3ProcessorName, reader: V3Reader): string {
   const { processorName, endpoint, database, container, containerRid } = name
-  const host = URL.parse(endpoint)?.hostname
-  if (!host) {
-    throw new InvalidOptionError(
-      `endpoint must be the URL of an account, got ${JSON.stringify(endpoint)}`,
-    )
-  }
   const monitored =
     reader === 'javaHandleChanges'
-      ? `${database}_${container}`
-      : `${databaseRid(containerRid)}_${containerRid}`
-  return `${processorName}${host}_${monitored}`
-}
-
-/** The first four bytes of each `_rid` below a database are the database's. Ids have no slash: `_rid`s have a dash there. */
-function databaseRid(containerRid: string): string {
-  const bytes = Buffer.from(containerRid.replaceAll('-', '/'), 'base64')
-  return bytes.subarray(0, 4).toString('base64').replaceAll('/', '-')
+      ? `${accountHost(endpoint)}_${database}_${container}`
+      : v3MonitoredName({ endpoint, containerRid })
+  return `${processorName}${monitored}`
 }

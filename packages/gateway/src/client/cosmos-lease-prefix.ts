@@ -1,16 +1,6 @@
-import {
-  checkOptions,
-  InvalidOptionError,
-  option,
-  requiredOption,
-  UnsupportedServerError,
-} from '@tidemark/contracts'
+import { checkOptions, option, requiredOption, v3LeasePrefix } from '@tidemark/contracts'
 import type { CosmosConnection } from './cosmos-connection.ts'
 import { containerNameRules, RemoteContainer, type ContainerName } from './remote-container.ts'
-import { jsonOf } from './wire-answer.ts'
-
-/** Of `leaseIdPrefix`. */
-const MAX_PREFIX_CHARS = 100
 
 export interface CosmosLeasePrefixOptions extends ContainerName {
   /** As in the scaler's metadata, or as the estimator is given it. */
@@ -46,36 +36,10 @@ export async function readCosmosLeasePrefix(
     signal: option.signal,
   })
   const { database, container, processorName, signal } = monitored
-  const hostname = hostOf(monitored.endpoint ?? connection.endpoint)
-  const { rid } = await new RemoteContainer(connection, { database, container }).facts(signal)
-  const answer = await connection.send({
-    method: 'GET',
-    path: ['dbs', database],
-    subject: { resource: 'database', id: database, effect: 'none' },
-    signal,
-  })
-  const { _rid } = jsonOf(answer)
-  if (typeof _rid !== 'string') throw new UnsupportedServerError(`database ${database} has no _rid`)
-  return checkedPrefix(processorName, `${hostname}_${_rid}_${rid}..`)
-}
-
-/** As the readers of the leases take it from the endpoint that they are given: without port and path. */
-function hostOf(endpoint: string): string {
-  const hostname = URL.parse(endpoint)?.hostname
-  if (hostname) return hostname
-  throw new InvalidOptionError(
-    `endpoint must be the URL of an account, got ${JSON.stringify(endpoint)}`,
-  )
-}
-
-/** As `DocumentLeaseStore` takes it; said here in terms of what a user chose. */
-function checkedPrefix(processorName: string, rest: string): string {
-  const room = MAX_PREFIX_CHARS - rest.length
-  if (processorName.length > room || /[/\\?#\s]/.test(processorName)) {
-    throw new InvalidOptionError(
-      `processorName must be at most ${room} characters, none of / \\ ? # or a space, for ids of leases to have ` +
-        `room for it before ${JSON.stringify(rest)}; got ${JSON.stringify(processorName)}`,
-    )
-  }
-  return `${processorName}${rest}`
+  const { rid: containerRid } = await new RemoteContainer(connection, {
+    database,
+    container,
+  }).facts(signal)
+  const { endpoint = connection.endpoint } = monitored
+  return v3LeasePrefix(processorName, { endpoint, containerRid })
 }

@@ -83,7 +83,7 @@ const NEVER: AbortSignal = new AbortController().signal
 
 /**
  * Reads the whole source, computes what the view should have, and compares key by key. Writers may go on meanwhile. Needs memory
- * for the values of all keys. Rejects with ERR_NOT_FOUND when there is no such view.
+ * for what each document of the source counts for. Rejects with ERR_NOT_FOUND when there is no such view.
  */
 export async function verifyView<T extends DocumentBody, const F extends Folds<T>>(
   options: VerifyViewOptions<T, F>,
