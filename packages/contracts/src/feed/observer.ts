@@ -45,6 +45,8 @@ export interface ObserverContext {
    * document may have been processed meanwhile.
    */
   readonly redriven: boolean
+  /** Of the page that the changes are of: its end. Undefined where there is no page, as in `open` and with `redriven`. */
+  readonly continuation?: string | undefined
   /**
    * Stores the end of the current batch as the position to resume from. For `checkpointFrequency: 'manual'`, but you
    * can also call it with the others.

@@ -6,7 +6,7 @@ import type {
   IChangeFeedObserver,
   ObserverContext,
 } from '@tidemark/contracts'
-import { feedAsFound, type FoundFeed } from '../workers/change-identity.ts'
+import { epochOf, feedAsFound, type FoundFeed } from '../workers/change-identity.ts'
 import type { PatientWriter } from './patient-writer.ts'
 import { sinkEntry } from './sink-entry.ts'
 import type { SyncEvent } from './sync-events.ts'
@@ -15,7 +15,7 @@ export interface SyncObserverParts<T extends DocumentBody> {
   readonly feed: ChangeFeedSource<T>
   readonly mode: FeedMode | undefined
   readonly writer: PatientWriter<T>
-  /** Which changes go to the sink, of the feed as it was found when the range was opened. */
+  /** Which changes go to the sink, of the feed as it was found when the range was opened, or a new epoch begun. */
   readonly isChosen: (change: Change<T>, found: FoundFeed) => boolean
   readonly emit: (event: SyncEvent) => void
 }
@@ -23,21 +23,20 @@ export interface SyncObserverParts<T extends DocumentBody> {
 /** Writes the changes of one leased range to the sink, in their order. */
 export class SyncObserver<T extends DocumentBody> implements IChangeFeedObserver<T> {
   readonly #parts: SyncObserverParts<T>
-  #from: FoundFeed | undefined
+  #found: FoundFeed | undefined
 
   constructor(parts: SyncObserverParts<T>) {
     this.#parts = parts
   }
 
-  async open({ range, signal }: ObserverContext): Promise<void> {
-    const { feed, mode } = this.#parts
-    this.#from = await feedAsFound(feed, { range, mode, signal })
+  async open(context: ObserverContext): Promise<void> {
+    await this.#find(context)
   }
 
   /** Resolves when the entries are durable; the host stores the position only then. */
   async processChanges(context: ObserverContext, changes: readonly Change<T>[]): Promise<void> {
     const { writer, isChosen, emit } = this.#parts
-    const from = this.#from!
+    const from = await this.#readFrom(context)
     const chosen = changes.filter((change) => isChosen(change, from))
     const entries = chosen.map((change) => sinkEntry(from, change))
     const last = entries.at(-1)
@@ -47,5 +46,20 @@ export class SyncObserver<T extends DocumentBody> implements IChangeFeedObserver
     await writer.write(entries, { source: from.description, job, range, fence, signal })
     const { epoch } = fence
     emit({ kind: 'written', leaseId, epoch, entries: entries.length, lsn: last.lsn })
+  }
+
+  /** The feed in the epoch of the page: a new one may begin while the range is open, and another worker may know it. */
+  async #readFrom(context: ObserverContext): Promise<FoundFeed> {
+    const { continuation } = context
+    const known = this.#found!
+    const epoch = continuation === undefined ? known.epoch : epochOf(continuation)
+    const found = epoch > known.epoch ? await this.#find(context) : known
+    return { ...found, epoch }
+  }
+
+  async #find({ range, signal }: ObserverContext): Promise<FoundFeed> {
+    const { feed, mode } = this.#parts
+    this.#found = await feedAsFound(feed, { range, mode, signal })
+    return this.#found
   }
 }

@@ -58,6 +58,11 @@ export async function feedAsFound<T extends DocumentBody>(
   return { identity, description, ...newestOf(continuation) }
 }
 
+/** The epoch in which a page was read that ends there. */
+export function epochOf(continuation: string): number {
+  return newestOf(continuation).epoch
+}
+
 function newestOf(continuation: string): Pick<FoundFeed, 'epoch' | 'lsn'> {
   try {
     const { positions } = decodeContinuation(continuation)

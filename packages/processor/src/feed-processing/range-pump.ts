@@ -251,7 +251,15 @@ export class RangePump<T extends DocumentBody> {
         // The position is told with the end of its page.
         const at = last === page?.changes.at(-1) ? page : undefined
         const redriven = letter !== undefined
-        return this.#context({ at, attempt, lsn: last?.lsn, redriven, changes: piece })
+        const continuation = page?.continuation
+        return this.#context({
+          at,
+          attempt,
+          lsn: last?.lsn,
+          redriven,
+          continuation,
+          changes: piece,
+        })
       },
     })
     return this.#delivery
@@ -323,12 +331,14 @@ export class RangePump<T extends DocumentBody> {
     attempt,
     lsn = at?.lsn,
     redriven = false,
+    continuation,
     changes = [],
   }: {
     readonly at: Checkpoint | undefined
     readonly attempt: number
     readonly lsn?: Lsn | undefined
     readonly redriven?: boolean
+    readonly continuation?: string | undefined
     readonly changes?: readonly Change<T>[]
   }): ObserverContext {
     const { seat, options } = this.#parts
@@ -342,6 +352,7 @@ export class RangePump<T extends DocumentBody> {
       signal: this.#ending.abortedSignal,
       attempt,
       redriven,
+      continuation,
       checkpoint: async () => {
         const damage = damageIn(changes)
         if (damage !== undefined) throw damage.error

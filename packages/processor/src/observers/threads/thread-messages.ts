@@ -94,7 +94,7 @@ export interface ThreadListener {
 export type StartThread = (listener: ThreadListener) => ThreadHandle
 
 export function portableContext(context: ObserverContext): PortableContext {
-  const { hostName, group, leaseId, range, fence, attempt, redriven } = context
+  const { hostName, group, leaseId, range, fence, attempt, redriven, continuation } = context
   const { minInclusive, maxExclusive } = range
   const { generation, epoch, lsn } = fence
   return {
@@ -105,5 +105,6 @@ export function portableContext(context: ObserverContext): PortableContext {
     fence: { generation, epoch, lsn },
     attempt,
     redriven,
+    continuation,
   }
 }
