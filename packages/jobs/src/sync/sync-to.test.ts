@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { FencedWriteError, type Clock, type DeadLetter } from '@tidemark/contracts'
+import { FencedWriteError, type Clock, type DeadLetter, type LeaseStore } from '@tidemark/contracts'
 import { MemoryLeaseStore } from '@tidemark/processor'
 import { openMemoryStore, SimulatedClock } from '@tidemark/testing'
 import { jsonLinesSink } from '../archive/platform/json-lines-sink.ts'
@@ -15,6 +15,32 @@ import { SinkUnavailableError } from './sink-unavailable-error.ts'
 import { contextOf, entryOf, stage, type Order } from './sync.fixture.ts'
 import type { SyncEvent } from './sync-events.ts'
 import { syncTo, type Sync } from './sync-to.ts'
+
+/** Leases of which those of deletes can be lost, as those of a Redis without a disk. */
+async function losingLeases(): Promise<{
+  readonly leases: LeaseStore
+  readonly loseDeletes: () => Promise<void>
+}> {
+  const kept = new MemoryLeaseStore()
+  const name = 'copy/deletes'
+  let group = await new MemoryLeaseStore().openGroup(name)
+  const losing = new Proxy(group, {
+    get(_, property) {
+      const member: unknown = Reflect.get(group, property, group)
+      return typeof member === 'function' ? member.bind(group) : member
+    },
+  })
+  const leases: LeaseStore = {
+    description: 'leases that are lost',
+    openGroup: async (wanted, options) =>
+      wanted === name ? losing : kept.openGroup(wanted, options),
+    listGroups: (options) => kept.listGroups(options),
+  }
+  const loseDeletes = async (): Promise<void> => {
+    group = await new MemoryLeaseStore().openGroup(name)
+  }
+  return { leases, loseDeletes }
+}
 
 describe('JB-6 a function as a sink', () => {
   test('gets every version in order per key, each with a key that is the same when it comes again', async () => {
@@ -125,6 +151,45 @@ describe('JB-6 a function as a sink', () => {
     }
     await expect(on.worker({ sink: failing }).start()).rejects.toThrow('no such place')
     expect(await on.leases.listGroups()).toEqual([])
+  })
+
+  test('is not disturbed by a second start, which is refused', async () => {
+    await using on = await stage()
+    const got: string[] = []
+    const write = async (batch: readonly SinkEntry[]): Promise<void> => {
+      got.push(...batch.map(({ operation, id }) => `${operation} ${id}`))
+    }
+    const worker = on.worker({ sink: { ordersVersions: true, write }, deletes: 'apply' })
+    await worker.start()
+    await expect(worker.start()).rejects.toMatchObject({ code: 'ERR_HOST_STOPPED' })
+    await on.orders.upsert({ id: 'a', customer: 'c', total: 1 })
+    await worker.caughtUp()
+    await on.orders.delete('a', 'c')
+    await worker.caughtUp()
+    expect(got).toEqual(['put a', 'delete a'])
+  })
+
+  test('ends as a whole when the group that reads its deletes does', async () => {
+    await using on = await stage()
+    const { leases, loseDeletes } = await losingLeases()
+    const worker = on.worker({
+      sink: { ordersVersions: true, write: async () => {} },
+      deletes: 'apply',
+      leases,
+      hostOptions: {
+        onLeaseStoreLoss: 'stop',
+        leaseRenewIntervalMs: 100,
+        leaseExpirationIntervalMs: 1_000,
+      },
+    })
+    await worker.start()
+    await loseDeletes()
+    await expect(worker.finished).rejects.toMatchObject({ code: 'ERR_LEASES_VANISHED' })
+    // Nobody has called `stop`.
+    await expect(worker.caughtUp()).rejects.toThrow()
+    await expect
+      .poll(() => on.events.filter(({ kind }) => kind === 'rangeReleased'))
+      .toHaveLength(2)
   })
 
   test('options that cannot be right are refused by name', () => {

@@ -78,7 +78,8 @@ class SyncWorker<T extends DocumentBody> implements Sync {
       options.deletes === 'apply' ? new HostedJob('the sync of deletes', options) : undefined
     this.#jobs = this.#deletes === undefined ? [this.#changes] : [this.#deletes, this.#changes]
     this.finished = Promise.all(this.#jobs.map((job) => job.finished)).then(() => {})
-    this.finished.catch(() => {})
+    // One without the other is not what the program wants.
+    this.finished.catch(() => this.stop()).catch(() => {})
   }
 
   get group(): string {
@@ -88,12 +89,12 @@ class SyncWorker<T extends DocumentBody> implements Sync {
   async start(): Promise<void> {
     const { group, deletesGroup } = this.#resolved
     const { feedOptions } = this.#options
+    // They begin before the first document is read: what is deleted from then on is in the log.
+    await this.#deletes?.start(async () => {
+      await this.#openSink()
+      return this.#host(deletesGroup, { mode: 'allVersions' })
+    })
     try {
-      // They begin before the first document is read: what is deleted from then on is in the log.
-      await this.#deletes?.start(async () => {
-        await this.#openSink()
-        return this.#host(deletesGroup, { mode: 'allVersions' })
-      })
       await this.#changes.start(async () => {
         if (this.#deletes === undefined) await this.#openSink()
         return this.#host(group, { startFromBeginning: true, ...feedOptions })
