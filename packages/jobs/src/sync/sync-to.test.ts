@@ -27,7 +27,8 @@ async function losingLeases(): Promise<{
   const losing = new Proxy(group, {
     get(_, property) {
       const member: unknown = Reflect.get(group, property, group)
-      return typeof member === 'function' ? member.bind(group) : member
+      if (typeof member !== 'function') return member
+      return (...given: unknown[]): unknown => Reflect.apply(member, group, given)
     },
   })
   const leases: LeaseStore = {
