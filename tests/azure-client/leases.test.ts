@@ -1,7 +1,8 @@
-import { cosmosFeed, cosmosLeases, readCosmosLeasePrefix } from '@tidemark/cosmos'
+import { cosmosDocuments, cosmosFeed, cosmosLeases, readCosmosLeasePrefix } from '@tidemark/cosmos'
 import { ChangeFeedProcessorHost } from '@tidemark/processor'
 import { expect, test } from 'vitest'
 import { accountUnderTest } from './account-under-test.fixture.ts'
+import type { AskedRequest, Fault } from './plain-account.fixture.ts'
 
 test('a lease container is made, with the partition key that leases need', async () => {
   await using under = await accountUnderTest()
@@ -31,6 +32,40 @@ test('a lease container that may not be made is named, with what it needs', asyn
   })
   expect(account.faults).toBe(1)
   expect(await under.store.listDatabases()).toEqual([])
+})
+
+const isBatch = ({ header }: AskedRequest): boolean =>
+  header('x-ms-cosmos-is-batch-request') !== undefined
+
+test.each<[string, Fault]>([
+  ['a single operation is throttled', { batch: [{ statusCode: 429, subStatusCode: 3200 }] }],
+  ['a single operation is in conflict with another one', { batch: [{ statusCode: 449 }] }],
+  ['the account is still making the container', { status: 404, substatus: 1013 }],
+])('%s: leases can be had in a moment', async (_name, fault) => {
+  await using under = await accountUnderTest()
+  const { account } = under
+  const leases = cosmosLeases(under.container('leases'))
+  const group = await leases.openGroup('g')
+  account.failNext(1, isBatch, fault)
+  const passing = { code: 'ERR_LEASE_STORE_UNAVAILABLE', retryable: true }
+  await expect(group.setPaused(true)).rejects.toMatchObject(passing)
+  expect(account.faults).toBe(1)
+  expect(await group.setPaused(true)).toBe(true)
+})
+
+test('a document is not taken for missing while its container is being made', async () => {
+  await using under = await accountUnderTest()
+  const { account } = under
+  const documents = cosmosDocuments(under.container('leases'))
+  await documents.createIfNotExists?.({ partitionKey: '/partitionKey' })
+  await documents.readFeedRanges()
+  account.failNext(1, ({ path }) => path.endsWith('/docs/a'), { status: 404, substatus: 1013 })
+  await expect(documents.read('a', 'g')).rejects.toMatchObject({
+    code: 'ERR_STORE_UNAVAILABLE',
+    retryable: true,
+  })
+  expect(account.faults).toBe(1)
+  expect(await documents.read('a', 'g')).toMatchObject({ document: undefined })
 })
 
 test('a container of .NET or Java, partitioned by /id, is refused with what to do, and nothing is written', async () => {

@@ -9,7 +9,7 @@ import {
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Clock } from '@tidemark/contracts'
+import type { Clock, JsonRecord } from '@tidemark/contracts'
 
 /** What is asked, as faults see it. */
 export interface AskedRequest {
@@ -25,6 +25,10 @@ export interface Fault {
   readonly retryAfterMs?: number
   /** How long the answer is held back. */
   readonly delayMs?: number
+  /** Of the operations of a batch, of which none is done. */
+  readonly batch?: readonly JsonRecord[]
+  /** The request is served, and the connection breaks before its answer. */
+  readonly answer?: 'lost'
 }
 
 /**
@@ -97,11 +101,23 @@ export class PlainAccount implements AsyncDisposable {
       outgoing.end(JSON.stringify({ code: 'Injected', message: 'a fault of the test' }))
       return
     }
+    if (fault?.batch !== undefined) {
+      outgoing.writeHead(207, {
+        date: new Date(clock.wallMs()).toUTCString(),
+        'content-type': 'application/json',
+      })
+      outgoing.end(JSON.stringify(fault.batch))
+      return
+    }
     const { hostname, port } = new URL(gateway)
     const request = httpRequest({ hostname, port, method, path: url, headers: incoming.headers })
     request.end(body)
     const [answer] = (await once(request, 'response')) as [IncomingMessage]
     const answered = await bytesOf(answer)
+    if (fault?.answer === 'lost') {
+      outgoing.destroy()
+      return
+    }
     const headers = Object.fromEntries(
       Object.entries(answer.headers).filter(([name]) => !name.startsWith('x-tidemark-')),
     )

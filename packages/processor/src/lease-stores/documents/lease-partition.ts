@@ -320,8 +320,7 @@ export function chunks<T>(items: readonly T[], reserved: number): readonly (read
 
 /** Whether a conditional write found that another one was first. */
 function isLostRace(error: unknown): boolean {
-  const cause =
-    errorCode(error) === 'ERR_BATCH_FAILED' && error instanceof Error ? error.cause : error
+  const cause = failureOf(error)
   switch (errorCode(cause)) {
     case 'ERR_PRECONDITION_FAILED':
     case 'ERR_EXISTS':
@@ -348,14 +347,19 @@ export function leaseStoreError(
   if (!code.startsWith('ERR_') || !(error instanceof Error)) return error
   // Whoever closed it does not want to be served any more: a host ends with this.
   if (code === 'ERR_STORE_CLOSED') return error
-  if (isRetryable(error)) {
+  if (isRetryable(failureOf(error))) {
     return new LeaseStoreUnavailableError(`${about}: ${error.message}`, { cause: error })
   }
   return new LeaseStorageError(`${about} cannot hold leases: ${error.message}`, { cause: error })
 }
 
-function isRetryable(error: Error): boolean {
-  return 'retryable' in error && error.retryable === true
+/** Of a batch: why its operation failed. A server may throttle a single one of them. */
+function failureOf(error: unknown): unknown {
+  return errorCode(error) === 'ERR_BATCH_FAILED' && error instanceof Error ? error.cause : error
+}
+
+function isRetryable(error: unknown): boolean {
+  return error instanceof Error && 'retryable' in error && error.retryable === true
 }
 
 function resourceOf(error: unknown): unknown {
