@@ -51,6 +51,9 @@ export interface WireFailure {
 /** Of a 404: it is the container that is missing. Seen at the service. */
 const CONTAINER_MISSING = 1003
 
+/** Statuses below 500 of what is over in a moment. */
+const PASSING: ReadonlySet<number> = new Set([408, 410, 449])
+
 /** Errors that say everything in their message. */
 const PLAIN: ReadonlyMap<string, (message: string) => CodedError> = new Map<
   string,
@@ -104,7 +107,7 @@ export function errorOfWire(failure: WireFailure, subject: RequestSubject): Code
   }
   const plain = PLAIN.get(code)
   if (plain !== undefined) return plain(message)
-  return status >= 500 || status === 408 || status === 410 || status === 449
+  return status >= 500 || PASSING.has(status) || code === 'ERR_CONTAINER_CREATING'
     ? new StoreUnavailableError(`${message} (status ${status}${unknownOutcome(subject)})`)
     : new BadRequestError(`${message} (status ${status})`)
 }
