@@ -86,12 +86,15 @@ function versionOfItem<T extends DocumentBody>(
   if (operationType !== 'create' && operationType !== 'replace' && operationType !== 'delete') {
     throw unreadable()
   }
-  // Of a delete without a previous image the metadata has the key, by the names of its paths.
-  const keyed = image ?? (isJsonRecord(deletedKey) ? deletedKey : {})
+  // Of a delete without a previous image the metadata has the key.
+  const named = isJsonRecord(deletedKey) ? deletedKey : {}
+  const key = image
+    ? extractPartitionKey(image, paths)
+    : extractPartitionKey(named, pathsOfNames(named, paths))
   return {
     kind: 'version',
     id,
-    partitionKey: partitionKeyOf(extractPartitionKey(keyed, paths)),
+    partitionKey: partitionKeyOf(key),
     lsn: lsn(at),
     operationType,
     crts: crts * 1000,
@@ -99,6 +102,17 @@ function versionOfItem<T extends DocumentBody>(
     ...(current !== undefined && { current }),
     ...(previous !== undefined && { previous }),
   }
+}
+
+/** Where the values of a key are that is named, not part of a document: the service does not say how it names nested paths. */
+function pathsOfNames(
+  named: JsonRecord,
+  paths: readonly (readonly string[])[],
+): readonly (readonly string[])[] {
+  return paths.map((path) => {
+    const forms = [path, [path.join('/')], path.slice(-1)]
+    return forms.find(([name = '']) => Object.hasOwn(named, name)) ?? path
+  })
 }
 
 /** An image that is there: of a delete, `current` is an empty object. */
