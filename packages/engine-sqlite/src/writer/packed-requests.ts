@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
-import type { CommitBatch, CommitOperation, WriteCondition } from '@tidemark/store/engine'
+import type {
+  CommitBatch,
+  CommitOperation,
+  WriteCondition,
+  WriteFence,
+} from '@tidemark/store/engine'
 import type { CrossingRequests, PackedRequests, WriterRequest } from './writer-messages.ts'
 
 /*
  * The form in which commits cross to the writer's thread: one flat list for a whole message, because copying a document's
- * nested objects between threads cost more than its text. A commit is: id, caller's time, characters, `sync`, number of
- * batches. A batch is: collection, EPK, partition key, number of operations. An operation is: kind, id, condition, its LSN;
- * a put also: rid, body, ttl, second of expiry. OTHER stands for a request that crosses as it is.
+ * nested objects between threads cost more than its text. A commit is: id, caller's time, characters, `sync`, the fence's job,
+ * number of batches. A fence also has: interval, epoch. A batch is: collection, EPK, partition key, number of operations. An
+ * operation is: kind, id, condition, its LSN; a put also: rid, body, ttl, second of expiry. OTHER stands for a request that
+ * crosses as it is.
  */
 
 const OTHER = -1
@@ -18,10 +24,9 @@ export function packRequests(requests: readonly WriterRequest[]): CrossingReques
   const others: WriterRequest[] = []
   for (const request of requests) {
     const { id, nowMs, chars, task } = request
-    // Fences, messages and unique keys are rare.
+    // Messages and unique keys are rare.
     const isPlain =
       task.kind === 'commit' &&
-      task.fence === undefined &&
       task.sends === undefined &&
       task.batches.every(({ uniqueSteps }) => uniqueSteps === undefined)
     if (!isPlain) {
@@ -29,8 +34,13 @@ export function packRequests(requests: readonly WriterRequest[]): CrossingReques
       others.push(request)
       continue
     }
-    packed.push(id, nowMs, chars, task.sync, task.batches.length)
-    for (const { collection, epk, partitionKey, operations } of task.batches) {
+    const { sync, fence, batches } = task
+    packed.push(id, nowMs, chars, sync, fence?.job)
+    if (fence !== undefined) {
+      packed.push(fence.range.minInclusive, fence.range.maxExclusive, fence.epoch)
+    }
+    packed.push(batches.length)
+    for (const { collection, epk, partitionKey, operations } of batches) {
       packed.push(collection, epk, partitionKey, operations.length)
       for (const operation of operations) {
         const { kind, id: documentId, condition } = operation
@@ -62,6 +72,7 @@ function unpackCommit(reader: PackedReader, id: number): WriterRequest {
   const nowMs = reader.number()
   const chars = reader.number()
   const sync = reader.value()
+  const fence = unpackFence(reader)
   const batches: CommitBatch[] = []
   for (let left = reader.number(); left > 0; left--) {
     const collection = reader.number()
@@ -71,7 +82,14 @@ function unpackCommit(reader: PackedReader, id: number): WriterRequest {
     for (let more = reader.number(); more > 0; more--) operations.push(unpackOperation(reader))
     batches.push({ collection, epk, partitionKey, operations })
   }
-  return { id, nowMs, chars, task: { kind: 'commit', batches, sync: sync !== false } }
+  return { id, nowMs, chars, task: { kind: 'commit', batches, fence, sync: sync !== false } }
+}
+
+function unpackFence(reader: PackedReader): WriteFence | undefined {
+  const job = reader.value()
+  if (typeof job !== 'string') return undefined
+  const range = { minInclusive: reader.text(), maxExclusive: reader.text() }
+  return { job, range, epoch: reader.number() }
 }
 
 function unpackOperation(reader: PackedReader): CommitOperation {
