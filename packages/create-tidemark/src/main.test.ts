@@ -36,6 +36,16 @@ async function create(...args: readonly string[]) {
   )
 }
 
+test('no template has a syntax that Node 22 cannot parse', async () => {
+  for (const template of TEMPLATE_NAMES) {
+    await create(template, '--template', template)
+    for (const file of await readdir(join(folder, template, 'src'))) {
+      const text = await readFile(join(folder, template, 'src', file), 'utf8')
+      expect(text, `${template}/${file}`).not.toMatch(/\busing \w+ =/)
+    }
+  }
+})
+
 test('--yes asks nothing and says what to do next', async () => {
   const { code, stdout } = await create('--yes')
   expect(code).toBe(0)

@@ -28,7 +28,7 @@ async function create(request: Request): Promise<void> {
   }
   const { folder, template } = choice
   await writeProject({ folder, template, name: projectName(folder), version })
-  console.log(`Wrote a ${template} into ${folder}. Next:
+  console.log(`Wrote the template ${template} into ${folder}. Next:
 
   ${folder === '.' ? '' : `cd ${folder} && `}npm install
   npm test

@@ -5,9 +5,13 @@ import { handleOrders, openQueue, type Order } from './orders-queue.ts'
 
 test('orders are handled once, and one that keeps failing becomes a dead letter', async (t) => {
   t.mock.method(console, 'error', () => {})
-  await using store = await openStore(':memory:')
+  const store = await openStore(':memory:')
   await store.createDatabaseIfNotExists('shop')
-  await using broker = openMessaging(store.database('shop'))
+  const broker = openMessaging(store.database('shop'))
+  t.after(async () => {
+    await broker.close()
+    await store.close()
+  })
   await openQueue(broker)
   await openQueue(broker) // a second worker starts
 
@@ -18,14 +22,14 @@ test('orders are handled once, and one that keeps failing becomes a dead letter'
     if (id === 'bad') throw new Error('there is no such item')
     handled.push(id)
   })
-  await using sender = broker.createSender<Order>('orders')
+  const sender = broker.createSender<Order>('orders')
   await sender.sendMessages([
     { messageId: 'o1', body: { id: 'o1', total: 12 } },
     { messageId: 'bad', body: { id: 'bad', total: 1 } },
     { messageId: 'o2', body: { id: 'o2', total: 30 } },
   ])
 
-  await using dead = broker.createReceiver<Order>('orders', { subQueueType: 'deadLetter' })
+  const dead = broker.createReceiver<Order>('orders', { subQueueType: 'deadLetter' })
   const [letter] = await dead.receiveMessages(1, { maxWaitTimeInMs: 30_000 })
   assert.equal(letter?.body.id, 'bad')
   assert.equal(letter.deadLetterReason, 'MaxDeliveryCountExceeded')
