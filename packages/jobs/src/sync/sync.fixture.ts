@@ -119,12 +119,16 @@ export function contextOf(epoch = 1): SinkContext {
 /** An entry by hand. */
 export function entryOf(
   id: string,
-  { lsn, epoch = 0, total }: { lsn: number; epoch?: number; total: number | undefined },
+  {
+    lsn,
+    epoch = 0,
+    total,
+    customer = 'c',
+  }: { lsn: number; epoch?: number; total: number | undefined; customer?: string },
 ): SinkEntry<Order> {
-  const customer = 'c'
   const system = { _rid: 'r', _self: 's', _etag: `"${lsn}"`, _ts: 1, _lsn: lsn }
   const about = {
-    key: `${id}-${epoch}-${lsn}`,
+    key: `${customer}-${id}-${epoch}-${lsn}`,
     feed: 'store/rid',
     partitionKey: customer,
     partitionKeyText: JSON.stringify([customer]),

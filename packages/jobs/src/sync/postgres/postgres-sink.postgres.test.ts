@@ -98,6 +98,19 @@ describe('JB-6 a table of PostgreSQL', () => {
     )
   })
 
+  test('keeps documents of one id under two partition keys apart', async () => {
+    const sink = sinkInto()
+    await sink.open!({ identity: 'store/rid', description: 'shop/orders' }, {})
+    const batch = ['c', 'd'].map((customer, n) => entryOf('a', { lsn: n + 1, total: n, customer }))
+    await sink.write(batch, contextOf())
+    expect(await rows()).toEqual(
+      new Map([
+        ['c/a', 0],
+        ['d/a', 1],
+      ]),
+    )
+  })
+
   test('a later history of the store wins with lower LSNs, an earlier one does not', async () => {
     const sink = sinkInto()
     await sink.open!({ identity: 'store/rid', description: 'shop/orders' }, {})

@@ -166,7 +166,11 @@ class RedisCacheSink<T extends DocumentBody> implements Sink<SinkEntry<T>> {
         signal,
       )
     } catch (error) {
-      if (entries.length === 1 || !isWrongType(error)) throw callError(error, entries, signal)
+      if (!isWrongType(error)) throw callError(error, signal)
+      const [only, next] = entries
+      if (only !== undefined && next === undefined) {
+        throw new SinkRefusedError(only, 'its key holds something else', { cause: error })
+      }
       // The others are to be written, and the one is to be named.
       await allDone(
         entries.map((entry, index) => this.#apply([entry], [texts[index] ?? ''], signal)),

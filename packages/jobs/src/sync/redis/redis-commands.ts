@@ -1,5 +1,3 @@
-import type { SinkEntry } from '../sink-entry.ts'
-import { SinkRefusedError } from '../sink-refused-error.ts'
 import { SinkTargetError } from '../sink-target-error.ts'
 import { SinkUnavailableError } from '../sink-unavailable-error.ts'
 import type { SinkSource } from '../sink.ts'
@@ -61,16 +59,9 @@ export async function bindTarget(
   )
 }
 
-/** What a failed call means for the entries that it was made for. */
-export function callError(
-  cause: unknown,
-  entries: readonly SinkEntry[],
-  signal: AbortSignal,
-): unknown {
-  if (signal.aborted) return signal.reason
-  const [entry] = entries
-  if (entry === undefined || !messageOf(cause).includes('WRONGTYPE')) return unavailable(cause)
-  return new SinkRefusedError(entry, 'its key, or one beside it, holds something else', { cause })
+/** What a failed call means: the server or the connection is to blame, unless the caller wants no answer any more. */
+export function callError(cause: unknown, signal: AbortSignal): unknown {
+  return signal.aborted ? signal.reason : unavailable(cause)
 }
 
 function unavailable(cause: unknown): SinkUnavailableError {

@@ -123,6 +123,18 @@ describe.each([
     )
   })
 
+  test('keeps documents of one id under two partition keys apart', async () => {
+    const sink = kept.sink()
+    const batch = ['c', 'd'].map((customer, n) => entryOf('a', { lsn: n + 1, total: n, customer }))
+    await sink.write(batch, contextOf())
+    expect(await kept.read()).toEqual(
+      new Map([
+        ['c/a', 0],
+        ['d/a', 1],
+      ]),
+    )
+  })
+
   test('a late write of a worker that stood still brings no deleted document back', async () => {
     await using on = await stage()
     await on.orders.upsert({ id: 'gone', customer: 'c', total: 1 })
@@ -145,6 +157,8 @@ describe.each([
     const sink = kept.sink(0.001)
     const [gone, stays] = ['gone', 'stays']
     await sink.write([entryOf(gone, { lsn: 5, total: 1 })], contextOf())
+    // It was deleted, and came again.
+    await sink.write([entryOf(stays, { lsn: 4, total: undefined })], contextOf())
     await sink.write([entryOf(stays, { lsn: 5, total: 1 })], contextOf())
     await sink.write([entryOf(gone, { lsn: 6, total: undefined })], contextOf())
     const remembered = async (): Promise<string[]> => {
@@ -211,6 +225,16 @@ describe('JB-6 on Redis', () => {
     for (const id of ['a', 'z']) {
       expect(await redis.hget(`orders:["c"]:${id}`, 'json')).toContain('"total":1')
     }
+  })
+
+  test('a sorted set whose key holds something else is waited for: no document is to blame', async () => {
+    await redis.set('board', 'mine')
+    const entry = entryOf('a', { lsn: 1, total: 1 })
+    const unavailable = { code: 'ERR_SINK_UNAVAILABLE' }
+    await expect(board.sink().write([entry], contextOf())).rejects.toMatchObject(unavailable)
+    await redis.del('board')
+    await board.sink().write([entry], contextOf())
+    expect(await board.read()).toEqual(new Map([['c/a', 1]]))
   })
 
   test('a score that is no number is refused, and undefined is no member', async () => {

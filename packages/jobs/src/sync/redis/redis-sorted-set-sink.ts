@@ -63,7 +63,6 @@ for at = 2, #ARGV, 4 do
     known_epoch, known_lsn = tonumber(left), tonumber(right)
   end
   if epoch > known_epoch or (epoch == known_epoch and lsn > known_lsn) then
-    redis.call('HSET', KEYS[2], member, ARGV[at + 1] .. ' ' .. ARGV[at + 2])
     if score == '' then
       redis.call('ZREM', KEYS[1], member)
       redis.call('ZADD', KEYS[3], now_ms, member)
@@ -71,6 +70,8 @@ for at = 2, #ARGV, 4 do
       redis.call('ZADD', KEYS[1], score, member)
       redis.call('ZREM', KEYS[3], member)
     end
+    -- Last: if the key holds something else, the script ends before, and the version is still to come.
+    redis.call('HSET', KEYS[2], member, ARGV[at + 1] .. ' ' .. ARGV[at + 2])
     applied = applied + 1
   end
 end
@@ -83,7 +84,8 @@ return applied
  * remembered for `tombstoneSeconds`; only what comes later than that could bring it back. The set is as durable as the server's
  * settings make it: after it has lost its data, read the feed again from the beginning.
  *
- * Rejects as `redisCacheSink`, and with ERR_SINK_REFUSED for a score that is no finite number.
+ * Rejects with ERR_SINK_TARGET when the key belongs to another collection, ERR_SINK_REFUSED for a score that is no finite number, and
+ * ERR_SINK_UNAVAILABLE for everything else that the server or the connection says.
  *
  * @throws ERR_INVALID_OPTION naming the option
  */
@@ -141,7 +143,7 @@ class RedisSortedSetSink<T extends DocumentBody> implements Sink<SinkEntry<T>> {
         signal.throwIfAborted()
         await withinSignal(runScript(redis, APPLY, { keys: this.#keys, args }), signal)
       } catch (error) {
-        throw callError(error, part, signal)
+        throw callError(error, signal)
       }
     }
   }
