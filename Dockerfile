@@ -20,7 +20,7 @@ FROM node:24-bookworm-slim AS build
 WORKDIR /build
 COPY . .
 RUN npm ci --no-audit --no-fund
-RUN npx tsc -b packages/tidemark && npm run dashboard
+RUN npm run build
 
 # What runs needs neither compiler nor tests: only what deploy/image/package.json lists, with its dependencies.
 FROM node:24-bookworm-slim AS packages

@@ -5,8 +5,8 @@ const fine: InstallCost = {
   packages: ['tidemark', '@tidemark/store'],
   bytes: 4_500_000,
   loaded: new Map([
-    ['tidemark', 50],
-    ['@tidemark/store', 100],
+    ['tidemark', 5],
+    ['@tidemark/store', 10],
     ['p-queue', 3],
   ]),
   refusals: [
@@ -29,6 +29,7 @@ test.each([
     /13 packages/,
   ],
   ['too many bytes', { bytes: 6_000_001 }, /6\.0 MB/],
+  ['too many modules', { loaded: new Map([['tidemark', 61]]) }, /loads 61 modules, 60 at most/],
   ['a driver that is loaded', { loaded: new Map([['pg', 20]]) }, /loads pg/],
   ['the engine of a driver', { loaded: new Map([['@tidemark/engine-postgres', 1]]) }, /postgres/],
   [

@@ -52,9 +52,9 @@ function publishedTargets(target: Readonly<Record<string, string>>): string[] {
 /** Output whose source is gone: `tsc -b` never deletes, and it would be published. */
 export function staleOutput(folder: string, files: readonly string[]): string[] {
   return files
-    .filter((file) => /^dist\/.*\.js$/.test(file))
+    .filter((file) => /^dist\/.*\.d\.ts$/.test(file))
     .filter(
-      (file) => !existsSync(join(folder, file.replace(/^dist\//, 'src/').replace(/js$/, 'ts'))),
+      (file) => !existsSync(join(folder, file.replace(/^dist\//, 'src/').replace(/d\.ts$/, 'ts'))),
     )
     .map((file) => `publishes ${file}, which has no source: remove dist and build again`)
 }

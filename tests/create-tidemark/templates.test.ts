@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '@tidemark/testing/servers'
+import { bundlePackages } from '../../scripts/bundle-packages.ts'
 import { installPacked } from '../../scripts/install-packed.ts'
 import { startProgram } from '../newcomer/start-program.ts'
 
@@ -31,16 +32,12 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tidemark-create-'))
   await run(
     process.execPath,
-    [
-      TSC,
-      '-b',
-      'packages/create-tidemark',
-      'packages/cosmos',
-      'packages/testing',
-      'packages/tidemark',
-    ],
-    { cwd: ROOT },
+    [TSC, '-b', 'packages/cosmos', 'packages/testing', 'packages/tidemark'],
+    {
+      cwd: ROOT,
+    },
   )
+  await bundlePackages()
   await installPacked(ROOT, { folder, companions: ['@types/node', 'typescript'] })
 })
 afterAll(async () => {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openStore } from 'tidemark'
+import { bundlePackages } from '../../scripts/bundle-packages.ts'
 import { startProgram } from '../newcomer/start-program.ts'
 
 /* The application of docs/guide/nestjs.md, as its reader has it: decorators compiled by tsc, built packages, a process, SIGTERM. */
@@ -43,6 +44,7 @@ test('a Nest application handles changes, drains on SIGTERM, and goes on where i
 
 async function compileGuide(): Promise<void> {
   await run(TSC, ['-b', 'packages/nestjs', 'packages/tidemark'], { cwd: ROOT })
+  await bundlePackages()
   const guide = await readFile(join(ROOT, 'docs/guide/nestjs.md'), 'utf8')
   const [, code = ''] = /^```typescript\n(.*?)^```$/ms.exec(guide) ?? []
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))

@@ -193,9 +193,10 @@ test('an older Node gets one line that says which one is needed, not what that N
 test('a command whose reader goes away ends, as in "tail … | head"', async () => {
   await importOrders()
   // It would follow for ever.
-  const { child, ended } = start(['tail', 'shop/orders', '--store', store, '--from', 'beginning'])
-  child.stdout.once('data', () => child.stdout.destroy())
-  expect(await ended()).toMatchObject({ code: 0 })
+  const running = start(['tail', 'shop/orders', '--store', store, '--from', 'beginning'])
+  const { stdout } = running.child
+  stdout.once('data', () => stdout.destroy())
+  expect(await running.ended()).toMatchObject({ code: 0 })
 })
 
 describe('tidemark import', () => {

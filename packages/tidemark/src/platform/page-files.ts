@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
+import { packageFile } from './package-file.ts'
 
 /** A file of the page. */
 export interface PageFile {
@@ -23,20 +24,19 @@ export function pageFiles(texts: Readonly<Record<string, string | Uint8Array>>):
   )
 }
 
-const BUILT = new URL('../../dashboard/dist/', import.meta.url)
-
 /** The page as it was built into this package; no files when it was not built. */
 export async function builtPageFiles(): Promise<PageFiles> {
+  const built = packageFile('dashboard/dist/')
   let names: readonly string[]
   try {
-    names = await readdir(BUILT, { recursive: true })
+    names = await readdir(built, { recursive: true })
   } catch {
     return new Map()
   }
   const texts: Record<string, Uint8Array> = {}
   for (const name of names) {
     if (!/\.[a-z0-9]+$/i.test(name)) continue
-    texts[name.replaceAll('\\', '/')] = await readFile(new URL(name, BUILT))
+    texts[name.replaceAll('\\', '/')] = await readFile(new URL(name, built))
   }
   return pageFiles(texts)
 }
