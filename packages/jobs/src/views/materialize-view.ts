@@ -163,13 +163,17 @@ class ViewWorker<T extends DocumentBody, F extends Folds<T>> implements Material
         const { number, version } = work.edition
         if (record?.current.number === number) work = { ...work, role: 'current' }
         else if (record?.building?.number !== number) {
-          if (record?.current.version !== version) {
+          if (record?.current.version !== version || number < record.first) {
             this.#endReplaced(record)
             break
           }
-          await this.#run?.close()
+          const run = this.#run
           this.#run = undefined
+          await run?.close()
           work = await this.#claim(false)
+        }
+        // Also when an earlier attempt has failed.
+        if (this.#run === undefined) {
           await this.#startRun(work)
           await catchingUp
           catchingUp = this.#catchUp(work, ended)

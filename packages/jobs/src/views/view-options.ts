@@ -70,7 +70,7 @@ export interface ViewOptions<T extends DocumentBody, F extends Folds<T>>
    */
   readonly deletes?: 'apply' | 'ignore' | undefined
   /**
-   * When pending deletes were purged before the view had read them: `fail` stops the range until the view is rebuilt, `resync`
+   * When pending deletes of a source without a log were purged before the view had read them: `fail` stops the range until the view is rebuilt, `resync`
    * reads the source from the beginning and goes on. Nothing is counted twice, but what was purged goes on to count. Both
    * tell `missed`. @default 'fail'
    */
@@ -181,6 +181,6 @@ export function viewGroups(
   group: string,
   number: number,
 ): { readonly documents: string; readonly deletes: string } {
-  const documents = checkedGroupName(number === 1 ? group : `${group}-${number}`)
+  const documents = checkedGroupName(number === 1 ? group : `${group}/${number}`)
   return { documents, deletes: checkedGroupName(`${documents}/deletes`) }
 }

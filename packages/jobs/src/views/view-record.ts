@@ -13,11 +13,20 @@ export interface ViewRecord extends DocumentBody {
   readonly replaced: readonly ViewEdition[]
   /** Versions that have been replaced by another one: only a rebuild brings them back. */
   readonly formerVersions: readonly string[]
+  /** Number of its first edition. Workers of an earlier one belong to a view of this name that was dropped. */
+  readonly first: number
+  /** The highest number that an edition has had. */
+  readonly newest: number
+}
+
+/** What stays of a view that was dropped, so that its numbers are not used again: workers of it may still run. */
+export interface DroppedView extends DocumentBody {
+  readonly newest: number
 }
 
 /** One building of a view, with collections and lease groups of its own. */
 export interface ViewEdition {
-  /** Rises, and is never used again. */
+  /** Rises, and is never used again, not even when the view was dropped. */
   readonly number: number
   /** As the workers that keep it give it. */
   readonly version: string

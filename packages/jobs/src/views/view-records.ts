@@ -5,6 +5,7 @@ import {
   VIEWS_COLLECTION,
   stateCollectionId,
   viewCollectionId,
+  type DroppedView,
   type ViewEdition,
   type ViewRecord,
 } from './view-record.ts'
@@ -21,7 +22,7 @@ export interface ClaimedEdition {
 /** The views of a database by name, and what becomes of their editions. */
 export class ViewRecords {
   readonly #database: Database
-  readonly #records: Collection<ViewRecord>
+  readonly #records: Collection<ViewRecord | DroppedView>
 
   constructor(database: Database) {
     this.#database = database
@@ -30,12 +31,7 @@ export class ViewRecords {
 
   /** Undefined where there is no such view, nor a collection of views. */
   async read(name: string, options: RequestOptions = {}): Promise<Stored<ViewRecord> | undefined> {
-    try {
-      return (await this.#records.read(name, name, options)).document
-    } catch (error) {
-      if (errorCode(error) === 'ERR_NOT_FOUND') return undefined
-      throw error
-    }
+    return viewOf(await this.#stored(name, options))
   }
 
   /** In the order of their names. */
@@ -45,7 +41,7 @@ export class ViewRecords {
     try {
       do {
         const page = await this.#records.readDocuments({ continuation })
-        records.push(...page.documents)
+        records.push(...page.documents.flatMap((stored) => viewOf(stored) ?? []))
         continuation = page.continuation
       } while (continuation !== undefined)
     } catch (error) {
@@ -65,10 +61,12 @@ export class ViewRecords {
     { rebuild }: { readonly rebuild: boolean },
   ): Promise<ClaimedEdition> {
     await this.#records.createIfNotExists({ partitionKey: '/id' })
-    return this.#changed<ClaimedEdition>(name, (record) => {
+    return this.#changed<ClaimedEdition>(name, (record, last) => {
+      const number = last + 1
       if (record === undefined) {
-        const current = { number: 1, ...wanted }
-        const made = { id: name, current, replaced: [], formerVersions: [] }
+        const current = { number, ...wanted }
+        const versions = { current, replaced: [], formerVersions: [] }
+        const made = { id: name, ...versions, first: number, newest: number }
         return { result: { edition: current, role: 'current' }, record: made }
       }
       const { current, building, formerVersions } = record
@@ -83,7 +81,7 @@ export class ViewRecords {
       if (building !== undefined) {
         throw new ViewMismatchError(
           `view ${name} is being rebuilt as version ${building.version} already; drop that with ` +
-            'tidemark views drop --building, or wait for it',
+            'tidemark views drop --only building, or wait for it',
         )
       }
       if (formerVersions.includes(wanted.version) && !rebuild) {
@@ -92,10 +90,10 @@ export class ViewRecords {
             'rebuild: true builds it again',
         )
       }
-      const edition = { number: newest(record) + 1, ...wanted }
+      const edition = { number, ...wanted }
       return {
         result: { edition, role: 'building' },
-        record: { ...record, building: edition },
+        record: { ...record, building: edition, newest: number },
       }
     })
   }
@@ -109,7 +107,8 @@ export class ViewRecords {
       return {
         result: true,
         record: {
-          id: name,
+          ...record,
+          building: undefined,
           current: building,
           replaced: [...replaced, current],
           formerVersions:
@@ -122,35 +121,27 @@ export class ViewRecords {
   }
 
   /** Deletes the collections of the editions that were replaced, or of the one that is being built. */
-  async dropSome(name: string, which: 'replaced' | 'building'): Promise<readonly number[]> {
-    const record = await this.read(name)
-    const { building } = record ?? {}
-    const dropped = which === 'replaced' ? (record?.replaced ?? []) : building ? [building] : []
-    const numbers = new Set(dropped.map(({ number }) => number))
+  async dropSome(name: string, which: 'replaced' | 'building'): Promise<readonly ViewEdition[]> {
     // First the record: a process that ends here leaves collections, and no record of what is not there.
-    await this.#changed(name, (present) => {
-      if (present === undefined || numbers.size === 0) return { result: undefined }
-      const { building: built, ...rest } = present
-      const isBuilding = built !== undefined && !numbers.has(built.number)
-      return {
-        result: undefined,
-        record: {
-          ...rest,
-          ...(isBuilding ? { building: built } : {}),
-          replaced: present.replaced.filter(({ number }) => !numbers.has(number)),
-        },
-      }
+    const dropped = await this.#changed<readonly ViewEdition[]>(name, (record) => {
+      const { building, replaced = [] } = record ?? {}
+      const result = which === 'replaced' ? replaced : building ? [building] : []
+      if (record === undefined || result.length === 0) return { result }
+      const left = which === 'replaced' ? { replaced: [] } : { building: undefined }
+      return { result, record: { ...record, ...left } }
     })
     for (const edition of dropped) await this.#deleteCollections(name, edition)
-    return [...numbers]
+    return dropped
   }
 
   /** Deletes the view, with all that it remembers. False when there is none. */
   async dropAll(name: string): Promise<boolean> {
-    const record = await this.read(name)
-    if (record === undefined) return false
-    await this.#records.delete(name, name)
-    const { current, building, replaced } = record
+    const dropped = await this.#changed(name, (record, newest) => {
+      if (record === undefined) return { result: undefined }
+      return { result: record, record: { id: name, newest } }
+    })
+    if (dropped === undefined) return false
+    const { current, building, replaced } = dropped
     for (const edition of [current, ...replaced, ...(building ? [building] : [])]) {
       await this.#deleteCollections(name, edition)
     }
@@ -167,17 +158,32 @@ export class ViewRecords {
     }
   }
 
+  async #stored(
+    name: string,
+    options: RequestOptions = {},
+  ): Promise<Stored<ViewRecord | DroppedView> | undefined> {
+    try {
+      return (await this.#records.read(name, name, options)).document
+    } catch (error) {
+      if (errorCode(error) === 'ERR_NOT_FOUND') return undefined
+      throw error
+    }
+  }
+
   /** Reads a record, decides, and writes what was decided unless another process was first; then again. */
   async #changed<Result>(
     name: string,
-    decide: (record: Stored<ViewRecord> | undefined) => {
+    decide: (
+      record: Stored<ViewRecord> | undefined,
+      newest: number,
+    ) => {
       readonly result: Result
-      readonly record?: ViewRecord
+      readonly record?: ViewRecord | DroppedView
     },
   ): Promise<Result> {
     for (let attempt = 1; ; attempt += 1) {
-      const present = await this.read(name)
-      const { result, record } = decide(present)
+      const present = await this.#stored(name)
+      const { result, record } = decide(viewOf(present), present?.newest ?? 0)
       if (record === undefined) return result
       try {
         if (present === undefined) await this.#records.create(record)
@@ -190,8 +196,10 @@ export class ViewRecords {
   }
 }
 
-function newest({ current, building, replaced }: ViewRecord): number {
-  return Math.max(current.number, building?.number ?? 0, ...replaced.map(({ number }) => number))
+function viewOf(
+  stored: Stored<ViewRecord | DroppedView> | undefined,
+): Stored<ViewRecord> | undefined {
+  return stored !== undefined && 'current' in stored ? stored : undefined
 }
 
 function assertFits(name: string, present: ViewEdition, wanted: Omit<ViewEdition, 'number'>): void {
