@@ -12,8 +12,21 @@ export async function keepsLog<T extends DocumentBody>(
   source: ChangeFeedSource<T>,
   signal?: AbortSignal,
 ): Promise<boolean> {
+  return isAnswered(readLogNow(source, signal))
+}
+
+/** Whether the log can be read from the oldest version that it keeps. Azure's can be read from now on only. */
+export async function hasPastOfLog<T extends DocumentBody>(
+  source: ChangeFeedSource<T>,
+): Promise<boolean> {
+  const [range] = await source.readFeedRanges()
+  if (range === undefined) return false
+  return isAnswered(source.resolveStart({ range, start: 'beginning', mode: 'allVersions' }))
+}
+
+async function isAnswered(question: Promise<unknown>): Promise<boolean> {
   try {
-    await readLogNow(source, signal)
+    await question
     return true
   } catch (error) {
     if (NO_LOG.has(errorCode(error))) return false

@@ -1,6 +1,7 @@
 import type { DocumentBody, RequestOptions } from '@tidemark/contracts'
 import { ChangeFeedEstimator, ChangeFeedProcessorHost, type FeedOptions } from '@tidemark/processor'
 import { jobLogger, relayHostEvents } from '../workers/relay-host-events.ts'
+import { hasPastOfLog } from './deletes-source.ts'
 import type { Folds } from './folds/fold.ts'
 import { openViewStorage, type OpenedViewStorage } from './open-view-storage.ts'
 import type { ViewEvent } from './view-events.ts'
@@ -78,9 +79,13 @@ export class ViewRun<T extends DocumentBody, F extends Folds<T>> {
     const { options, resolved, edition, followsLog } = this.#run
     const writer = new ViewWriter<T>(this.storage, resolved.definition)
     const groups = viewGroups(resolved.group, edition.number)
-    // It begins before the first document is read: what is deleted from then on is in the log.
+    // It begins before the first document is read: what is deleted from then on is in the log. Where leases were lost, what was
+    // deleted since is in its past; where they were not, they say where to begin.
     if (followsLog) {
-      await this.#startHost(writer, 'deletes', groups.deletes, { mode: 'allVersions' })
+      const isBegun = (await this.storage.readAllProgress()).length > 0
+      const startFromBeginning = isBegun && (await hasPastOfLog(options.source))
+      const feedOptions = { mode: 'allVersions', startFromBeginning } as const
+      await this.#startHost(writer, 'deletes', groups.deletes, feedOptions)
     }
     await this.#startHost(writer, 'documents', groups.documents, {
       startFromBeginning: true,
