@@ -2,7 +2,7 @@ import { MemoryLeaseStore } from '@tidemark/processor'
 import type { Collection, Database, Store } from '@tidemark/store'
 import { openMemoryStore } from '@tidemark/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { count, sum } from './folds/folds.ts'
+import { count, latest, sum, top } from './folds/folds.ts'
 import { materializeView } from './materialize-view.ts'
 import type { ViewDocument } from './state-documents.ts'
 import { verifyView } from './verify-view.ts'
@@ -67,6 +67,31 @@ test('JB-3 keys that are wrong, missing or too many are named, with both sides',
     { key: 'c1', expected: { orders: 5 }, found: undefined },
     { key: 'c9', expected: undefined, found: { orders: 5 } },
   ])
+})
+
+test('JB-3 values that JSON changes are compared as they are stored', async () => {
+  const stored = {
+    by: ({ customer }: Order) => customer,
+    fold: {
+      day: latest<Order, Date>(() => new Date(0)),
+      notes: top<Order, string | undefined>(
+        2,
+        ({ id }) => id,
+        () => undefined,
+      ),
+    },
+  }
+  await using job = materializeView({
+    ...stored,
+    source: orders,
+    target: { database: shop, id: 'stored' },
+    leases: new MemoryLeaseStore(),
+    deletes: 'ignore',
+  })
+  await job.start()
+  await job.caughtUp()
+  const report = await verifyView({ ...stored, source: orders, database: shop, id: 'stored' })
+  expect(report).toMatchObject({ same: true, keys: 4 })
 })
 
 test('a view that does not exist is ERR_NOT_FOUND', async () => {

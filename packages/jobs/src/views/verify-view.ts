@@ -12,6 +12,7 @@ import {
 } from '@tidemark/contracts'
 import type { Database } from '@tidemark/store'
 import { databaseRule } from '../migration/migration-options.ts'
+import { storedForm } from '../migration/stored-form.ts'
 import { documentsEqual } from '../verification/documents-equal.ts'
 import { foldProperties } from './folds/fold-properties.ts'
 import type { Folds } from './folds/fold.ts'
@@ -193,7 +194,7 @@ async function recountOnce<T extends DocumentBody>(
   }
   const entries = Array.from(states, ([text, { key, count, states: of }]): [string, ViewEntry] => {
     const values = folds.map((fold, at) => [fold.name, fold.value(of[at])] as const)
-    return [text, { ...Object.fromEntries(values), key, documents: count }]
+    return [text, { ...storedForm(Object.fromEntries(values)), key, documents: count }]
   })
   return { entries: new Map(entries), documents: last.size }
 }

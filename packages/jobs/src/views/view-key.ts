@@ -28,7 +28,7 @@ export function viewKeyText(key: ViewKey): string {
 /** Id of a key's document in the view: the key itself, where it can be an id. */
 export function viewDocumentId(key: ViewKey): string {
   const text = String(key)
-  if (/^[^/\\?#]{1,200}$/.test(text) && text.trim() === text) return text
+  if (/^[^/\\?#\0]{1,200}$/.test(text) && text.trim() === text && text.isWellFormed()) return text
   // The partition key tells documents apart whose ids were cut.
   return encodeURIComponent(text.toWellFormed()).slice(0, 200) || '%'
 }

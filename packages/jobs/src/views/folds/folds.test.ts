@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { addExactly, roundedSum, type ExactSum } from './exact-sum.ts'
 import { foldProperties } from './fold-properties.ts'
+import type { Fold } from './fold.ts'
 import { count, sum, top } from './folds.ts'
 import { orderCode } from './order-code.ts'
 
@@ -38,6 +39,21 @@ describe('JB-3 sums', () => {
     const [total] = foldProperties<{ readonly id: string }>(sum(() => 'x' as never))
     expect(() => total!.part({ id: 'a' } as never, '')).toThrow('takes numbers')
   })
+})
+
+test('parts and states of own folds that are no finite numbers are refused', () => {
+  const product: Fold<{ readonly id: string; readonly n: number }, number, number, number> = {
+    kind: 'product',
+    empty: 1,
+    part: ({ n }) => n,
+    add: (state, part) => state * part,
+    remove: (state, part) => state / part,
+    value: (state) => state,
+  }
+  const [fold] = foldProperties({ product })
+  expect(() => fold!.part({ id: 'a', n: Number.NaN } as never, 'a')).toThrow('made NaN')
+  const change = { removed: [0], added: [] }
+  expect(() => fold!.change(0, change)).toThrow('fold product takes finite numbers')
 })
 
 describe('codes of scores', () => {
