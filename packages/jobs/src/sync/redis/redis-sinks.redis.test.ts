@@ -157,8 +157,6 @@ describe.each([
     const sink = kept.sink(0.001)
     const [gone, stays] = ['gone', 'stays']
     await sink.write([entryOf(gone, { lsn: 5, total: 1 })], contextOf())
-    // It was deleted, and came again.
-    await sink.write([entryOf(stays, { lsn: 4, total: undefined })], contextOf())
     await sink.write([entryOf(stays, { lsn: 5, total: 1 })], contextOf())
     await sink.write([entryOf(gone, { lsn: 6, total: undefined })], contextOf())
     const remembered = async (): Promise<string[]> => {
@@ -166,12 +164,14 @@ describe.each([
       const members = await redis.hkeys('{board}:versions')
       return [...keys, ...members.map((member) => member.split('/').at(-1)!)]
     }
+    const other = 'other'
     await vi.waitFor(async () => {
-      await sink.write([entryOf(stays, { lsn: 5, total: 1 })], contextOf())
-      expect(await remembered()).toEqual([stays])
+      await sink.write([entryOf(other, { lsn: 7, total: 1 })], contextOf())
+      expect((await remembered()).toSorted()).toEqual([other, stays])
     })
     await sink.write([entryOf(stays, { lsn: 4, total: 9 })], contextOf())
-    expect(await kept.read()).toEqual(new Map([['c/stays', 1]]))
+    const live = [`c/${other}`, `c/${stays}`].map((name) => [name, 1] as const)
+    expect(await kept.read()).toEqual(new Map(live))
   })
 
   test('a server that is killed and comes back, without the script, costs no change and makes no dead letter', async () => {
@@ -237,6 +237,13 @@ describe('JB-6 on Redis', () => {
     expect(await board.read()).toEqual(new Map([['c/a', 1]]))
   })
 
+  test('a member that comes again after it was deleted is not one to be forgotten', async () => {
+    await board.sink().write([entryOf('a', { lsn: 1, total: undefined })], contextOf())
+    expect(await redis.zcard('{board}:deleted')).toBe(1)
+    await board.sink().write([entryOf('a', { lsn: 2, total: 1 })], contextOf())
+    expect(await redis.zcard('{board}:deleted')).toBe(0)
+  })
+
   test('a score that is no number is refused, and undefined is no member', async () => {
     const entry = entryOf('a', { lsn: 1, total: Number.NaN })
     await expect(board.sink().write([entry], contextOf())).rejects.toMatchObject({
@@ -253,6 +260,11 @@ describe('JB-6 on Redis', () => {
     const left = await redis.pttl('orders:["c"]:a')
     expect(left).toBeGreaterThan(0)
     expect(left).toBeLessThanOrEqual(100_000)
+    // What comes again after it was deleted has no end of its tombstone.
+    const lasting = cache.sink()
+    await lasting.write([entryOf('b', { lsn: 1, total: undefined })], contextOf())
+    await lasting.write([entryOf('b', { lsn: 2, total: 1 })], contextOf())
+    expect(await redis.pttl('orders:["c"]:b')).toBe(-1)
     for (const ttlSeconds of [0, -1, Number.NaN]) {
       expect(() => redisCacheSink({ redis, prefix: 'x', ttlSeconds })).toThrow(/ttlSeconds/)
     }

@@ -213,6 +213,12 @@ describe('JB-6 a webhook', () => {
     expect(other.received).toEqual([])
   })
 
+  test('gets everything again when the feed is read again', async () => {
+    const sink = sinkTo()
+    for (let times = 0; times < 2; times += 1) await sink.write([put('a'), put('b')], contextOf())
+    expect(hook.received.map(({ body }) => body.entries[0]?.id)).toEqual(['a', 'b', 'a', 'b'])
+  })
+
   test('gets the headers of the program, and none of the sink twice', async () => {
     const headers = {
       Authorization: 'Bearer x',
