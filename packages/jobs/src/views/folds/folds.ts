@@ -122,7 +122,7 @@ function extreme<T extends DocumentBody, V extends Score>(
 function withoutSystem<T extends DocumentBody, V>(document: Stored<T>): V {
   const own: object = { ...document }
   for (const name of SYSTEM_PROPERTIES) Reflect.deleteProperty(own, name)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- V is T wherever this is the default
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- where this is the default, V is T
   return own as V
 }
 

@@ -6,7 +6,7 @@ import {
   type ChangesHandler,
 } from '@tidemark/cosmos'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openInterop, type Interop } from './interop.fixture.ts'
+import { openInterop, type Interop } from '../interop/interop.fixture.ts'
 
 interface Order {
   readonly id: string

@@ -8,7 +8,7 @@ import {
 } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openInterop, type Interop } from './interop.fixture.ts'
+import { openInterop, type Interop } from '../interop/interop.fixture.ts'
 import {
   dotnetIntervalLease,
   dotnetPkRangeLease,
