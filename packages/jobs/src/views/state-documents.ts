@@ -84,13 +84,14 @@ export const PROGRESS_PARTITION = 'progress'
 
 /**
  * Contributions lie in this many partitions, whatever the source has: one commit of a page writes few, which costs less than one
- * for each document, and a collection of them can still be split.
+ * for each document, and a collection of them can still be split. Those of one partition key value lie together, as the
+ * documents do: what a page reads and writes is on few pages of an index.
  */
 const CONTRIBUTION_PARTITIONS = 64
 
 export function contributionKey(source: DocumentKey): StateKey {
-  const id = sourceText(source)
-  return { partition: `s${murmur3x86(UTF8.encode(id)) % CONTRIBUTION_PARTITIONS}`, id }
+  const hash = murmur3x86(UTF8.encode(source.partitionKey))
+  return { partition: `s${hash % CONTRIBUTION_PARTITIONS}`, id: sourceText(source) }
 }
 
 const UTF8 = new TextEncoder()
