@@ -86,7 +86,7 @@ test('a privilege that is revoked in the middle is said, with the way to get it 
       fault: () => owner.admin(`REVOKE ${privilege} FROM worker`),
       repair: async () => {
         const failure = await failureOf(under.notes.upsert({ id: 'x', key: 'a', text: '' }))
-        expect(failure.message).toMatch(/permission denied.*privileges that the README lists/s)
+        expect(failure.message).toMatch(/permission denied.*tidemark init .* --grant-to/s)
         // What is allowed still goes.
         expect((await under.notes.read('first', 'a')).document?.text).toBe('of a')
         await owner.admin(`GRANT ${privilege} TO worker`)

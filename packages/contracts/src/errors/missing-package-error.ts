@@ -1,5 +1,7 @@
 import { CodedError } from './coded-error.ts'
 
+const LIST = new Intl.ListFormat('en')
+
 /**
  * What was asked for needs a package that is not installed: an optional peer, such as `ioredis` for leases on Redis.
  *
@@ -14,7 +16,7 @@ export class MissingPackageError extends CodedError {
 
   constructor(packages: readonly string[], options?: ErrorOptions) {
     const what = packages.length === 1 ? 'the package' : 'the packages'
-    const names = packages.map((name) => name.replace(/(?<=.)@.*/, '')).join(' and ')
+    const names = LIST.format(packages.map((name) => name.replace(/(?<=.)@.*/, '')))
     super(`this needs ${what} ${names}: npm install ${packages.join(' ')}`, options)
     this.packages = packages
   }

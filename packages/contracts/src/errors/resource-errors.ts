@@ -1,10 +1,11 @@
 import { CodedError } from './coded-error.ts'
 
 /** What a resource error is about. */
-export type ResourceKind = 'database' | 'collection' | 'range' | 'document' | 'offer' | 'group'
+export type ResourceKind =
+  'database' | 'collection' | 'range' | 'document' | 'offer' | 'group' | 'view'
 
 /**
- * A database, collection, document, pkrange or processor group does not exist.
+ * A database, collection, document, pkrange, processor group or view does not exist.
  *
  * @remedy Check the id and the partition key value. An expired document is gone, too.
  */

@@ -3,6 +3,7 @@ import { StoreDamagedError, StoreUnavailableError, type CodedError } from '@tide
 /** Primary result codes of SQLite (sqlite.org/rescode.html). */
 const BUSY = 5
 const LOCKED = 6
+const READONLY = 8
 const IOERR = 10
 const CORRUPT = 11
 const NOT_A_DATABASE = 26
@@ -43,6 +44,10 @@ export function storeError(error: unknown, file: string): unknown {
   }
   if (code === BUSY || code === LOCKED) {
     return new StoreUnavailableError(`${file} is held by another process: ${reason}`, options)
+  }
+  if (code === READONLY) {
+    const why = 'this user must be able to write to it, also to read'
+    return new StoreUnavailableError(`${file} cannot be written; ${why}: ${reason}`, options)
   }
   return new StoreUnavailableError(`${file} cannot be used now: ${reason}`, options)
 }

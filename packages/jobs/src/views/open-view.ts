@@ -10,7 +10,7 @@ import type { AnyFold, FoldValue } from './folds/fold.ts'
 import { viewDocumentKey, type ViewDocument } from './state-documents.ts'
 import type { ViewKey } from './view-key.ts'
 import { checkedViewName } from './view-options.ts'
-import { VIEWS_COLLECTION, viewCollectionId } from './view-record.ts'
+import { viewCollectionId } from './view-record.ts'
 import { ViewRecords } from './view-records.ts'
 
 /** The values of a view's key, by the names of its folds; of a single fold: `value`. Absent where a fold has none. */
@@ -111,8 +111,7 @@ class NamedView<Values extends object> implements View<Values> {
 
   async #current(options: RequestOptions): Promise<Collection<ViewDocument>> {
     const record = await this.#records.read(this.name, options)
-    if (record === undefined)
-      throw new ResourceNotFoundError('document', `${VIEWS_COLLECTION}/${this.name}`)
+    if (record === undefined) throw new ResourceNotFoundError('view', this.name)
     const id = viewCollectionId(this.name, record.current)
     if (this.#known?.id !== id) this.#known = this.#database.collection(id)
     return this.#known

@@ -17,7 +17,6 @@ import { databaseRule } from '../migration/migration-options.ts'
 import { openViewStorage } from './open-view-storage.ts'
 import { checkedViewName, viewGroups } from './view-options.ts'
 import { readViewProgress, type ViewProgress } from './view-progress.ts'
-import { VIEWS_COLLECTION } from './view-record.ts'
 import { ViewRecords } from './view-records.ts'
 
 export interface ViewStatusOptions<T extends DocumentBody> {
@@ -54,7 +53,7 @@ export async function readViewStatus<T extends DocumentBody>(
   const { source: feed, database, id, leases, clock = systemClock } = watched
   const name = checkedViewName(id)
   const record = await new ViewRecords(database).read(name, { signal })
-  if (record === undefined) throw new ResourceNotFoundError('document', `${VIEWS_COLLECTION}/${id}`)
+  if (record === undefined) throw new ResourceNotFoundError('view', id)
   const progressOf = async (edition: typeof record.current): Promise<ViewProgress> => {
     const storage = await openViewStorage(database, name, edition)
     const groups = viewGroups(options.group ?? `view-${name}`, edition.number)

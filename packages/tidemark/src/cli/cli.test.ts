@@ -168,7 +168,9 @@ describe('tidemark', () => {
   test('failures: one line with the code and exit code 1', async () => {
     const missing = await tidemark(['tail', 'shop/orders', '--store', store])
     expect(missing).toMatchObject({ code: 1, output: '' })
-    expect(missing.errors).toMatch(/^tidemark: ERR_INPUT: .*no such folder\n$/)
+    expect(missing.errors).toMatch(
+      /^tidemark: ERR_INPUT: .*no such folder: [^\n]*`tidemark init`\n$/,
+    )
     await importOrders()
     const unknown = await tidemark(['tail', 'shop/nothing', '--store', store])
     expect(unknown.code).toBe(1)
@@ -218,6 +220,8 @@ describe('tidemark import', () => {
     expect(output).toBe('imported 2 documents, 4 bad\n')
     const named = errors.split('\n').flatMap((line) => /^line (\d+): /.exec(line)?.[1] ?? [])
     expect(named.sort()).toEqual(['2', '5', '6', '7'])
+    expect(errors).toContain('line 5: its "id" is missing, or is not a string\n')
+    expect(errors).toContain('line 7: it is an array, not a JSON object\n')
   })
 
   test('a JSON array from the standard input; --create refuses what is there and names its line', async () => {

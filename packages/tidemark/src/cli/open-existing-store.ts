@@ -6,7 +6,7 @@ import { postgresLocation, refuseOtherUrl } from '../postgres-location.ts'
 import { InputError } from './input-error.ts'
 
 const WRONG_FOLDER: ReadonlyMap<string | undefined, string> = new Map([
-  ['ENOENT', 'there is no such folder'],
+  ['ENOENT', 'there is no such folder: make a store there with `tidemark init`'],
   ['ENOTDIR', 'it is not a folder'],
 ])
 
@@ -34,6 +34,8 @@ export async function openExistingStore(
     throw new InputError(`--store ${where}: ${why}`, { cause })
   }
   if (entries.length === 0)
-    throw new InputError(`--store ${where}: the folder is empty, not a store`)
+    throw new InputError(
+      `--store ${where}: the folder is empty: make a store there with \`tidemark init\``,
+    )
   return openStore({ folder: where, maintenance })
 }

@@ -67,7 +67,7 @@ function usageMessage(text: string, command: Command): string {
 }
 
 const WITHOUT_REMEDY =
-  /^(missing required argument|unknown option|unknown command|too many arguments)/
+  /^(missing required argument|unknown option|unknown command|too many arguments|required option)/
 
 /** Allows a URL with a password to be left out of the arguments, which every user of the machine can list. */
 function takeFromEnvironment(command: Command): void {

@@ -189,7 +189,7 @@ test.each([
     'ERR_USAGE: .*rounded',
   ],
   [['put', 'shop/orders', '{"id":"x"'], 1, 'ERR_INPUT: line 1: '],
-  [['put', 'shop/orders', '{"customerId":"c7"}'], 1, 'ERR_INPUT: line 1: it has no "id"'],
+  [['put', 'shop/orders', '{"customerId":"c7"}'], 1, 'ERR_INPUT: line 1: its "id" is missing'],
   [['put', 'shop/orders', '[]'], 1, 'ERR_INPUT: there is no document'],
   [['put', 'shop/orders', 'gone.json'], 1, 'ERR_INPUT: .*gone.json'],
   [['put', 'shop/orders'], 1, 'ERR_INPUT: there is no document'],

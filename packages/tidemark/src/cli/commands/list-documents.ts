@@ -50,7 +50,7 @@ export async function listDocuments(
     continuation = page.continuation
   } while (continuation !== undefined && left > 0)
   if (continuation !== undefined) {
-    errors.write(`tidemark: there are more documents; continue with --after ${continuation}\n`)
+    errors.write(`tidemark: there are more documents; continue with --after '${continuation}'\n`)
   }
   return EXIT.ok
 

@@ -1,5 +1,4 @@
 import { Command } from 'commander'
-import { InvalidOptionError } from '@tidemark/contracts'
 import type { Database, Store } from '@tidemark/store'
 import { placeName, wholeNumber, type PlaceName } from '../arguments/parse-arguments.ts'
 import { VALUE_HELP } from '../arguments/parse-value.ts'
@@ -45,7 +44,13 @@ export function listCommand(context: CommandContext, finish: Finish): Command {
     .option('--after <continuation>', 'continue after documents that were listed')
   return withStoreOptions(command, 'one JSON line each')
     .addHelpText('after', HELP)
-    .action(async (place: PlaceName | undefined, options: ListOptions) => {
+    .action(async (place: PlaceName | undefined, options: ListOptions, action: Command) => {
+      const { partitionKey, limit, after } = options
+      if (place?.collection === undefined && (partitionKey ?? limit ?? after) !== undefined) {
+        action.error(
+          'error: --partition-key, --limit and --after are for documents: name database/collection\n',
+        )
+      }
       finish(await list(place, options, context))
     })
 }
@@ -55,12 +60,6 @@ async function list(
   options: ListOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const { partitionKey, limit, after } = options
-  if (place?.collection === undefined && (partitionKey ?? limit ?? after) !== undefined) {
-    throw new InvalidOptionError(
-      '--partition-key, --limit and --after are for documents: name database/collection',
-    )
-  }
   await using store = await openExistingStore(options.store, { maintenance: 'manual' })
   if (place === undefined) return await listDatabases(store, options, context)
   const { database, collection } = place

@@ -31,6 +31,13 @@ function views(command: string, ...args: readonly string[]) {
   return tidemark('views', command, 'shop/customers', ...source, ...args)
 }
 
+test('a view that does not exist is named', async () => {
+  await using store = await openStore({ folder: data, maintenance: 'manual' })
+  await store.database('shop').createCollectionIfNotExists({ id: 'leases', partitionKey: '/id' })
+  const errors = 'tidemark: ERR_NOT_FOUND: view "customers" does not exist\n'
+  expect(await views('status')).toEqual({ code: 1, output: '', errors })
+})
+
 test('JB-3 a view is run, looked at, compared, rebuilt with a module and dropped', async () => {
   const run = await views('run', ...SIMPLE, '--once')
   expect(run).toMatchObject({ code: 0 })

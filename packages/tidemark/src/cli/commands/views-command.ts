@@ -59,9 +59,9 @@ function listCommand(context: CommandContext): Command {
         for (const view of views) await writeJsonLine(context.output, view)
         return
       }
-      const headings = ['view', 'version', 'building', 'replaced', 'folds']
+      const headings = ['VIEW', 'VERSION', 'BUILDING', 'REPLACED', 'FOLDS']
       const rows = views.map(({ id, version, building, replaced, folds }) => {
-        return [id, version, building ?? '', String(replaced.length), folds]
+        return [id, version, building ?? '-', String(replaced.length), folds]
       })
       await writeText(context.output, textTable(headings, rows))
     })
@@ -105,7 +105,7 @@ function statusCommand(context: CommandContext): Command {
         const { current, building } = status
         const rows = [statusRow('current', current)]
         if (building !== undefined) rows.push(statusRow('building', building))
-        const headings = ['', 'version', 'state', 'keys', 'documents', 'lag']
+        const headings = ['', 'VERSION', 'STATE', 'KEYS', 'DOCUMENTS', 'LAG']
         await writeText(context.output, textTable(headings, rows))
       }
     })

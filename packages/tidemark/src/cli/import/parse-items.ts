@@ -15,10 +15,14 @@ export function parseItem({ text, line }: JsonItem): ParsedItem {
     return { kind: 'bad', line, reason: error instanceof Error ? error.message : String(error) }
   }
   if (isDocument(value)) return { kind: 'document', line, document: value }
-  const found = value === null ? 'null' : Array.isArray(value) ? 'an array' : typeof value
-  const reason =
-    found === 'object' ? 'it has no "id" that is a text' : `it is ${found}, not a JSON object`
-  return { kind: 'bad', line, reason }
+  return { kind: 'bad', line, reason: whyBad(value) }
+}
+
+function whyBad(value: unknown): string {
+  if (value === null) return 'it is null, not a JSON object'
+  if (Array.isArray(value)) return 'it is an array, not a JSON object'
+  if (typeof value !== 'object') return `it is a ${typeof value}, not a JSON object`
+  return 'its "id" is missing, or is not a string'
 }
 
 function isDocument(value: unknown): value is DocumentBody {
