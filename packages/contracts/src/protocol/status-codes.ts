@@ -38,7 +38,6 @@ const STATUS_OF_CODE: ReadonlyMap<string, WireStatus> = new Map([
   ['ERR_FORBIDDEN', { status: 403, name: 'Forbidden' }],
   ['ERR_NOT_FOUND', { status: 404, name: 'NotFound' }],
   ['ERR_SESSION_AHEAD', { status: 404, substatus: 1002, name: 'NotFound' }],
-  ['ERR_CONTAINER_CREATING', { status: 404, substatus: 1013, name: 'NotFound' }],
   ['ERR_METHOD_NOT_ALLOWED', { status: 405, name: 'MethodNotAllowed' }],
   ['ERR_REQUEST_TIMEOUT', { status: 408, name: 'RequestTimeout' }],
   ['ERR_EXISTS', { status: 409, name: 'Conflict' }],

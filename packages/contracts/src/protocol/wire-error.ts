@@ -50,6 +50,8 @@ export interface WireFailure {
 
 /** Of a 404: it is the container that is missing. Seen at the service. */
 const CONTAINER_MISSING = 1003
+/** The account is still making the container. */
+const CONTAINER_CREATING = 1013
 
 /** Statuses below 500 of what is over in a moment. */
 const PASSING: ReadonlySet<number> = new Set([408, 410, 449])
@@ -80,6 +82,7 @@ export function errorOfWire(failure: WireFailure, subject: RequestSubject): Code
   const { resource, id } = subject
   switch (code) {
     case 'ERR_NOT_FOUND':
+      if (substatus === CONTAINER_CREATING) break
       return new ResourceNotFoundError(missingKind(failure, resource), id)
     case 'ERR_OTHER_CONTAINER':
     case 'ERR_CONTAINER_REPLACED':
@@ -107,7 +110,7 @@ export function errorOfWire(failure: WireFailure, subject: RequestSubject): Code
   }
   const plain = PLAIN.get(code)
   if (plain !== undefined) return plain(message)
-  return status >= 500 || PASSING.has(status) || code === 'ERR_CONTAINER_CREATING'
+  return status >= 500 || PASSING.has(status) || substatus === CONTAINER_CREATING
     ? new StoreUnavailableError(`${message} (status ${status}${unknownOutcome(subject)})`)
     : new BadRequestError(`${message} (status ${status})`)
 }
