@@ -26,6 +26,29 @@ feedCases('the feed of a container by the oldest client', async (options = {}) =
   return { clock, store, failures, items, feed, [Symbol.asyncDispose]: end }
 })
 
+test('ST-9 a merge that another reader has seen: an iterator reads its own keys, no others', async () => {
+  await using under = await lowest({})
+  const items = await under.store
+    .database('db')
+    .createCollectionIfNotExists<Item>({ id: 'items', partitionKey: '/pk', partitionCount: 2 })
+  const feed = cosmosFeed<Item>(under.container('items'))
+  const [low, high] = await feed.readFeedRanges()
+  const places = []
+  for (const range of [low!, high!]) {
+    const { continuation } = await feed.resolveStart({ range, start: 'now' })
+    places.push({ range, ...(await feed.readPage({ range, continuation })) })
+  }
+  await items.merge(low!.id!, high!.id!)
+  for (let n = 0; n < 20; n++) await items.upsert({ id: `d${n}`, pk: `p${n}` })
+  const seen = []
+  for (const { range, continuation } of places) {
+    const { changes } = await feed.readPage({ range, continuation })
+    seen.push(changes.map(({ id }) => id))
+  }
+  expect(seen[0]!.length * seen[1]!.length).toBeGreaterThan(0)
+  expect(seen.flat().toSorted()).toEqual(Array.from({ length: 20 }, (_, n) => `d${n}`).toSorted())
+})
+
 test('a worker of the oldest client works through a split and a merge', async () => {
   await using under = await lowest({})
   const items = await under.store

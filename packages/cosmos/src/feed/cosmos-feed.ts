@@ -167,12 +167,12 @@ class CosmosChangeFeed<T extends DocumentBody> implements ChangeFeedSource<T> {
     const maxItemCount = asked ?? this.#maxItemCount
     const facts = await this.#known.facts(signal)
     const at = lsnOf(facts, continuation, { range, mode })
-    const place = { range, mode, lsn: at, maxItemCount }
-    const { page, iterator } = await this.#settled(range, signal, async (held) => {
+    const { page, iterator, place } = await this.#settled(range, signal, async (held) => {
+      const place = { range, mode, lsn: at, maxItemCount, pkRangeId: held.id }
       const open = this.#open.take(place)
       const iterator = open ?? this.#client.after(place, facts.rid)
       const page = await this.#next(iterator, { range, held, facts, signal })
-      return page && { page, iterator }
+      return page && { page, iterator, place }
     })
     const etag = etagLsn(page)
     const next = { ...place, lsn: Math.max(at, etag) }

@@ -26,13 +26,16 @@ export class FeedClient {
    * only. An interval of any kind is what its continuations have, so that one is made here as the client makes them:
    * the same since it has this iterator (4.3).
    */
-  after({ range, lsn, ...wanted }: IteratorPlace, rid: string): FeedIterator {
+  after({ range, lsn, mode, maxItemCount }: IteratorPlace, rid: string): FeedIterator {
     // The service has no etag of the beginning; and all versions have no beginning, so that 0 is an etag there.
-    const isBeginning = lsn === 0 && wanted.mode === 'latestVersion'
+    const isBeginning = lsn === 0 && mode === 'latestVersion'
     const { minInclusive, maxExclusive } = range
     const place = { minInclusive, maxExclusive, continuationToken: isBeginning ? '' : `"${lsn}"` }
     const continuation = JSON.stringify({ rid, Continuation: [place] })
-    return this.#iterator(this.#module.ChangeFeedStartFrom.Continuation(continuation), wanted)
+    return this.#iterator(this.#module.ChangeFeedStartFrom.Continuation(continuation), {
+      mode,
+      maxItemCount,
+    })
   }
 
   /** Begins at this moment, or with what is newer than a time. `feedRange` is one that the client has given. */

@@ -1,4 +1,4 @@
-import { feedRangeId, type FeedMode, type FeedRange } from '@tidemark/contracts'
+import { feedRangeId, type FeedMode, type FeedRange, type PkRangeId } from '@tidemark/contracts'
 import type { FeedIterator } from '../cosmos-container.ts'
 
 /** Where the next page of an iterator begins, and of what shape it is. */
@@ -7,6 +7,8 @@ export interface IteratorPlace {
   readonly mode: FeedMode
   readonly lsn: number
   readonly maxItemCount: number | undefined
+  /** Of the pkrange that has the interval. */
+  readonly pkRangeId: PkRangeId
 }
 
 /** More than a host has leases, as a rule. What is left out costs its reader one request more. */
@@ -27,8 +29,11 @@ export class OpenIterators {
     const key = keyOf(place)
     const open = this.#open.get(key)
     this.#open.delete(key)
-    const fits = open?.place.lsn === place.lsn && open.place.maxItemCount === place.maxItemCount
-    return fits ? open.iterator : undefined
+    if (open?.place.lsn !== place.lsn || open.place.maxItemCount !== place.maxItemCount) {
+      return undefined
+    }
+    // That of 4.3 reads all of a merged pkrange where it was made for one of its parents.
+    return open.place.pkRangeId === place.pkRangeId ? open.iterator : undefined
   }
 
   put(place: IteratorPlace, iterator: FeedIterator): void {
