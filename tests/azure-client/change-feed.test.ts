@@ -95,6 +95,20 @@ describe('the feed of a container', () => {
     expect(page.changes.map((change) => change.lsn)).toEqual([3, 4])
   })
 
+  test('an answer of a replica that is behind takes no reader back', async () => {
+    await using all = await open()
+    const { items, feed, under } = all
+    for (let n = 0; n < 4; n++) await items.create({ id: `d${n}`, pk: 'p' })
+    const continuation = await startOf(feed, 'now')
+    under.account.failNext(1, isFeedRead, { headers: { etag: '"2"' } })
+    const behind = await feed.readPage({ range: FULL_RANGE, continuation })
+    expect(under.account.faults).toBe(1)
+    expect(behind).toMatchObject({ changes: [], continuation, lsn: 4 })
+    await items.create({ id: 'd4', pk: 'p' })
+    const { changes } = await feed.readPage({ range: FULL_RANGE, ...pick(behind) })
+    expect(ids(changes)).toEqual(['d4'])
+  })
+
   test('a reader whose place is that of the iterator asks once for a page', async () => {
     await using all = await open()
     const { items, feed, under } = all
@@ -112,6 +126,28 @@ describe('the feed of a container', () => {
     // Somewhere else it is another iterator, from the right place.
     const again = await feed.readPage({ range: FULL_RANGE, ...pick(first), maxItemCount: 3 })
     expect(ids(again.changes)).toEqual(['d3', 'd4', 'd5'])
+  })
+
+  test('a container that was made anew under its name is not read on, by no iterator', async () => {
+    await using all = await open()
+    const { items, feed, store } = all
+    const write = async (collection: typeof items) => {
+      for (let n = 0; n < 6; n++) await collection.create({ id: `d${n}`, pk: 'p' })
+    }
+    await write(items)
+    const continuation = await startOf(feed, 'beginning')
+    const page = await feed.readPage({ range: FULL_RANGE, continuation, maxItemCount: 3 })
+    const database = store.database('db')
+    await database.deleteCollection('items')
+    await write(
+      await database.createCollectionIfNotExists<Item>({ id: 'items', partitionKey: '/pk' }),
+    )
+    const gone = { code: 'ERR_NOT_FOUND', resource: 'collection' }
+    for (const place of [page, page, { continuation }]) {
+      const read = feed.readPage({ range: FULL_RANGE, ...pick(place), maxItemCount: 3 })
+      await expect(read).rejects.toMatchObject(gone)
+    }
+    await expect(startOf(feed, 'now')).rejects.toMatchObject(gone)
   })
 
   test('ST-9 a split under an iterator: nothing of a child is taken for its parent’s, LSNs go on above', async () => {

@@ -27,6 +27,8 @@ export interface Fault {
   readonly delayMs?: number
   /** Of the operations of a batch, of which none is done. */
   readonly batch?: readonly JsonRecord[]
+  /** Of the answer, besides its own. */
+  readonly headers?: Readonly<Record<string, string>>
   /** The request is served, and the connection breaks before its answer. */
   readonly answer?: 'lost'
 }
@@ -121,6 +123,7 @@ export class PlainAccount implements AsyncDisposable {
     const headers = Object.fromEntries(
       Object.entries(answer.headers).filter(([name]) => !name.startsWith('x-tidemark-')),
     )
+    Object.assign(headers, fault?.headers)
     delete headers['transfer-encoding']
     const nowMs = clock.wallMs()
     const ms = String(nowMs % 1000).padStart(3, '0')
