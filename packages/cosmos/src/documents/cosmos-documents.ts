@@ -1,4 +1,5 @@
 import {
+  InvalidDocumentError,
   PartitionKeyMismatchError,
   PresentPkRanges,
   ResourceNotFoundError,
@@ -120,7 +121,7 @@ class CosmosDocuments<T extends DocumentBody> implements DocumentCollection<T> {
 
   replace(document: T, options: WriteOptions = {}): Promise<WriteResult<T>> {
     return this.#write(document, options, (body, given, key) =>
-      this.#container.item(idOnPath(document.id), key).replace(body, given),
+      this.#container.item(idForClient(document.id), key).replace(body, given),
     )
   }
 
@@ -252,7 +253,7 @@ class CosmosDocuments<T extends DocumentBody> implements DocumentCollection<T> {
     extractPartitionKey(document, paths)
     const components = extractPartitionKey(parsed, paths)
     assertKey(components, options.partitionKey)
-    const id = idOnPath(parsed['id'])
+    const id = idForClient(parsed['id'])
     const answer = await this.#call({ id, effect: 'write', signal }, (shared) =>
       send(parsed, { ...shared, ...conditions(options) }, clientKey(components)),
     )
@@ -264,7 +265,7 @@ class CosmosDocuments<T extends DocumentBody> implements DocumentCollection<T> {
     partitionKey: PartitionKey,
     signal: AbortSignal | undefined,
   ): Promise<ReturnType<CosmosContainer['item']>> {
-    return this.#container.item(idOnPath(id), await this.#key(partitionKey, signal))
+    return this.#container.item(idForClient(id), await this.#key(partitionKey, signal))
   }
 
   /** A partition key value as the client takes it. */
@@ -286,6 +287,20 @@ class CosmosDocuments<T extends DocumentBody> implements DocumentCollection<T> {
       call({ abortSignal: signal }),
     )
   }
+}
+
+/**
+ * An id by which the client can name a document. It writes `?` on the path as it is, where the path ends: with Entra ID, which signs no
+ * path, `a?b` would be the document `a`.
+ *
+ * @throws ERR_INVALID_DOCUMENT
+ */
+function idForClient(id: unknown): string {
+  const named = idOnPath(id)
+  if (!named.includes('?')) return named
+  throw new InvalidDocumentError(
+    `the client of Azure Cosmos DB cannot name a document with ? in its id, got ${JSON.stringify(named)}`,
+  )
 }
 
 /** The client's form: one value, or a list where the key is hierarchical; `{}` for a property that is not there. */
