@@ -158,6 +158,12 @@ test('what is missing or wrong is refused before anything starts', async () => {
       message: expect.stringMatching(message),
     })
   expect(() => changeFeedProcessor<Order>('mirror', handler).build()).toThrow(refused(/feed/))
+  for (const wrong of [undefined, 'orders', {}]) {
+    const given = wrong as never
+    const noContainer = refused(/Container of @azure\/cosmos/)
+    expect(() => changeFeedProcessor('mirror', handler).feed(given)).toThrow(noContainer)
+    expect(() => changeFeedProcessor('mirror', handler).leaseContainer(given)).toThrow(noContainer)
+  }
   expect(() => changeFeedProcessor<Order>('mirror', handler).feed(orders).build()).toThrow(
     refused(/leaseContainer/),
   )

@@ -1,8 +1,12 @@
 import {
   ResourceNotFoundError,
   UnsupportedServerError,
+  checkOptions,
   isJsonRecord,
+  optionHaving,
   partitionKeyDefinition,
+  requiredOption,
+  type OptionRule,
   type PartitionKeyDefinition,
 } from '@tidemark/contracts'
 import { callClient } from './client-error.ts'
@@ -16,12 +20,18 @@ export interface ContainerFacts {
   readonly defaultTtl: number | undefined
 }
 
+export const containerRule: OptionRule = requiredOption(
+  optionHaving('a Container of @azure/cosmos', 'read', 'item'),
+)
+
 /** A container with what is known of it, which is read once. */
 export class KnownContainer {
   readonly container: CosmosContainer
   #known: ContainerFacts | undefined
 
+  /** @throws ERR_INVALID_OPTION when it is none */
   constructor(container: CosmosContainer) {
+    checkOptions({ container }, { container: containerRule })
     this.container = container
   }
 

@@ -141,7 +141,7 @@ export class ChangeFeedProcessorBuilder<T extends DocumentBody = DocumentBody> {
 
   /** The monitored container, or any other feed: `feedContainer`. In .NET, it makes the builder. */
   feed(feed: CosmosContainer | ChangeFeedSource<T>): this {
-    this.#feed = 'readPage' in feed ? feed : cosmosFeed<T>(feed)
+    this.#feed = has<ChangeFeedSource<T>>(feed, 'readPage') ? feed : cosmosFeed<T>(feed)
     return this
   }
 
@@ -150,7 +150,7 @@ export class ChangeFeedProcessorBuilder<T extends DocumentBody = DocumentBody> {
    * or any other lease store.
    */
   leaseContainer(leases: CosmosContainer | LeaseStore): this {
-    this.#leases = 'openGroup' in leases ? leases : cosmosLeases(leases)
+    this.#leases = has<LeaseStore>(leases, 'openGroup') ? leases : cosmosLeases(leases)
     return this
   }
 
@@ -284,6 +284,11 @@ function handlerOf<T extends DocumentBody, Item>(
     }
     await handler(about, itemsOf(changes), signal)
   }
+}
+
+/** JavaScript may give anything: what is no container either is refused as one. */
+function has<One extends object>(value: unknown, name: keyof One): value is One {
+  return typeof value === 'object' && value !== null && name in value
 }
 
 function missing(what: string): InvalidOptionError {

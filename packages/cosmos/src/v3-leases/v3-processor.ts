@@ -1,13 +1,13 @@
 import {
   InvalidOptionError,
   option,
-  optionHaving,
   optionRule,
   requiredOption,
   type OptionRule,
   type OptionRules,
   type RequestOptions,
 } from '@tidemark/contracts'
+import { containerRule } from '../container-facts.ts'
 import type { CosmosContainer } from '../cosmos-container.ts'
 import { readMonitored, type MonitoredContainer } from './monitored-container.ts'
 import { V3LeaseContainer, type V3Leases } from './v3-lease-container.ts'
@@ -31,8 +31,8 @@ export interface V3ProcessorOptions {
 }
 
 export const v3ProcessorRules: OptionRules<V3ProcessorOptions> = {
-  monitored: requiredOption(optionHaving('a Container of @azure/cosmos', 'read', 'item')),
-  leaseContainer: requiredOption(optionHaving('a Container of @azure/cosmos', 'read', 'item')),
+  monitored: containerRule,
+  leaseContainer: containerRule,
   processorName: requiredOption(option.text),
   endpoint: requiredOption(option.text),
   expirationIntervalMs: optionRule(

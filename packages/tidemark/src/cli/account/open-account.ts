@@ -33,10 +33,15 @@ export function withAccountOptions(command: Command): Command {
 /**
  * Connects by the official client, which is loaded only now. The account is not asked for anything yet.
  *
- * Rejects with ERR_MISSING_PACKAGE, with ERR_INPUT when there is no key.
+ * Rejects with ERR_MISSING_PACKAGE, with ERR_INPUT when the endpoint is no URL, or there is no key.
  */
 export async function openAccount({ endpoint, keyFile }: AccountOptions): Promise<Account> {
   const { cosmos, client: module } = await loadCosmos()
+  if (!URL.canParse(endpoint)) {
+    throw new InputError(
+      `--endpoint must be the URL of an account, got ${JSON.stringify(endpoint)}`,
+    )
+  }
   const client = new module.CosmosClient({ endpoint, key: await accountKey(keyFile) })
   return {
     cosmos,

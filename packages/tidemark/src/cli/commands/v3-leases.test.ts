@@ -129,3 +129,9 @@ test('a key that every user of the machine can read is refused', async () => {
   expect(code).toBe(1)
   expect(errors).toContain('ERR_INPUT')
 })
+
+test('an endpoint that is no URL is named', async () => {
+  const { code, errors } = await run('import', '--from-v3', 'shop/leases', '--endpoint', 'nowhere')
+  expect(code).toBe(1)
+  expect(errors).toContain('--endpoint')
+})
