@@ -126,6 +126,9 @@ describe('the feed of a container', () => {
     // Somewhere else it is another iterator, from the right place.
     const again = await feed.readPage({ range: FULL_RANGE, ...pick(first), maxItemCount: 3 })
     expect(ids(again.changes)).toEqual(['d3', 'd4', 'd5'])
+    // And for pages of another size.
+    const two = await feed.readPage({ range: FULL_RANGE, ...pick(again), maxItemCount: 2 })
+    expect(ids(two.changes)).toEqual(['d6', 'd7'])
   })
 
   test('a container that was made anew under its name is not read on, by no iterator', async () => {

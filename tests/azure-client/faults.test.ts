@@ -105,6 +105,13 @@ test('what the client rejects a write with has our code, and says whether the ou
   expect(await codeOf(documents.create({ id: 'a', pk: 'p', n: 1 }))).toBe('ERR_EXISTS')
   expect(await codeOf(documents.replace({ id: 'b', pk: 'p', n: 1 }))).toBe('ERR_NOT_FOUND')
   expect(await codeOf(documents.delete('b', 'p'))).toBe('ERR_NOT_FOUND')
+  // Both conditions, of which the client has room for one.
+  const both = documents.upsert({ id: 'a', pk: 'p', n: 2 }, { ifMatch: '"0"', ifNoneMatch: '"1"' })
+  expect(await codeOf(both)).toBe('ERR_PRECONDITION_FAILED')
+  const sent = account.asked.at(-1)?.header
+  expect([sent?.('if-match'), sent?.('if-none-match')]).toEqual(['"0"', '"1"'])
+  // Dates of answers are whole seconds.
+  expect(documents.serverTimeErrorMs).toBe(1000)
   // The client would ask for document `a`.
   expect(await codeOf(documents.delete('a?b', 'p'))).toBe('ERR_INVALID_DOCUMENT')
   expect(await codeOf(documents.upsert({ id: 'a?b', pk: 'p', n: 1 }))).toBe('ERR_INVALID_DOCUMENT')

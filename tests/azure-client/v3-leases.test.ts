@@ -472,6 +472,24 @@ describe('export', () => {
     expect((await group.status()).paused).toBe(false)
   })
 
+  test('is refused when a host of the other processor takes a lease that is to go', async () => {
+    await writeLeases(leaseContainer, prefix.rids, [
+      dotnetV2Lease({ prefix: prefix.rids, etag: '"1"' }, '0'),
+      dotnetV2Lease({ prefix: prefix.rids, etag: '"2"' }, '1'),
+    ])
+    await importInto('mirror')
+    const racing = withItem((item) => ({
+      delete: async (options) => {
+        await item.replace({ ...(await item.read()).resource, id: item.id, Owner: 'w' })
+        return item.delete(options)
+      },
+    }))
+    await expect(exportTo('dotnet', { leaseContainer: racing })).rejects.toMatchObject({
+      code: 'ERR_LEASES_CHANGED',
+    })
+    expect((await inContainer())['..0']).toMatchObject({ Owner: 'w' })
+  })
+
   test('that breaks off leaves a lease for every key, and can be repeated', async () => {
     await writeLeases(leaseContainer, prefix.rids, [
       dotnetV2Lease({ prefix: prefix.rids, etag: '"1"' }, '0'),
@@ -506,7 +524,7 @@ describe('export', () => {
 
 interface ItemCalls {
   readonly replace?: (body: { id: string }, options?: object) => Promise<unknown>
-  readonly delete?: () => Promise<unknown>
+  readonly delete?: (options?: object) => Promise<unknown>
 }
 
 /** The lease container, some of whose calls on items are others. */
