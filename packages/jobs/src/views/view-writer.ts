@@ -39,8 +39,8 @@ export class ViewWriter<T extends DocumentBody> {
   readonly #view: ViewDefinition<T>
   /** Ranges whose last documents were all new, as the next ones will probably be. */
   readonly #rangesOfNew = new Set<string>()
-  /** Ranges of this process change the same keys: one after the other, instead of refusing each other's commits. */
-  #lastTurn: Promise<unknown> = Promise.resolve()
+  /** The last turn of each key: ranges of this process change it one after the other, instead of refusing each other's commits. */
+  readonly #lastTurns = new Map<string, Promise<unknown>>()
 
   constructor(storage: ViewStorage, view: ViewDefinition<T>) {
     this.#storage = storage
@@ -85,7 +85,7 @@ export class ViewWriter<T extends DocumentBody> {
       // Only this range changes these contributions, its late owners aside; others change the same keys all the time.
       if (known === undefined || attempt > 1) known = await this.#contributions(candidates)
       const chunk = planContributions(candidates, known, { owner, view: this.#view })
-      const outcome = await this.#inTurn(() => this.#commit(chunk, owner, signal))
+      const outcome = await this.#inTurn(chunk.keys, () => this.#commit(chunk, owner, signal))
       if (outcome === 'committed') {
         const isNew = chunk.counts.added === candidates.length
         if (isNew) this.#rangesOfNew.add(rangeId)
@@ -148,10 +148,16 @@ export class ViewWriter<T extends DocumentBody> {
     }
   }
 
-  async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = this.#lastTurn.then(work)
-    this.#lastTurn = turn.catch(() => {})
-    return turn
+  async #inTurn<Result>(keys: KeyChanges, work: () => Promise<Result>): Promise<Result> {
+    const turns = this.#lastTurns
+    const result = Promise.all(Array.from(keys.keys(), (key) => turns.get(key))).then(work)
+    const turn = result.catch(() => {})
+    for (const key of keys.keys()) turns.set(key, turn)
+    try {
+      return await result
+    } finally {
+      for (const key of keys.keys()) if (turns.get(key) === turn) turns.delete(key)
+    }
   }
 }
 
