@@ -199,7 +199,8 @@ class ViewWorker<T extends DocumentBody, F extends Folds<T>> implements Material
       }
       if (role === 'building') await this.#swap(run)
     } catch (error) {
-      if (!ended.aborted) this.#fail(error)
+      // Its edition may have been replaced: the next one has a wait of its own.
+      if (!ended.aborted && this.#run === run) this.#fail(error)
       return
     }
     // It waits for this.

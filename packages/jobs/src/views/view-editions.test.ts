@@ -116,6 +116,40 @@ describe('JB-3 editions of a view', () => {
     await expect.poll(() => other.view.read('x'), PATIENT).toMatchObject({ value: 3 })
   })
 
+  test('views of one name in two databases do not share leases', async () => {
+    const options = common()
+    const there = { database: store.database('other'), id: 'orders' }
+    const groups = await Promise.all(
+      [options.target, there].map(async (target) => {
+        const opened = new Set<unknown>()
+        const leases = disturbed(options.leases, 'openGroup', (open, group) => {
+          opened.add(group)
+          return open()
+        })
+        await using worker = materializeView({ ...options, target, leases })
+        await worker.start()
+        return opened
+      }),
+    )
+    expect(groups.map(({ size }) => size)).toEqual([2, 2])
+    expect(new Set(groups.flatMap((opened) => [...opened])).size).toBe(4)
+  })
+
+  test('a worker that is to stop when it has caught up does so on the edition that came meanwhile', async () => {
+    const options = common()
+    const database = disturbed(shop, 'commitAtomically', (commit, writes) => {
+      const [first] = writes as readonly { readonly collection: { readonly id: string } }[]
+      if (first?.collection.id.startsWith('view-orders-1')) throw new Error('no connection')
+      return commit()
+    })
+    const target = { ...options.target, database }
+    const worker = materializeView({ ...options, target, stopWhenCaughtUp: true })
+    await worker.start()
+    await builtAgain(options)
+    await worker.finished
+    expect(await worker.view.read('x')).toMatchObject({ value: 2 })
+  })
+
   test('a worker of a view that was dropped does not work on the next of that name', async () => {
     const options = common()
     const { onEvent, told } = toldOf('replaced')

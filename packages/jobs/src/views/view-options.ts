@@ -49,7 +49,7 @@ export interface ViewOptions<T extends DocumentBody, F extends Folds<T>>
   readonly source: ChangeFeedSource<T>
   readonly target: ViewTarget
   readonly leases: LeaseStore
-  /** Workers of one group share the work. Part of the names of its lease groups. @default 'view-<id>' */
+  /** Workers of one group share the work. Part of the names of its lease groups. @default 'view-<database>/<id>' */
   readonly group?: string | undefined
   /**
    * Of `by` and `fold`. Give another one when you change them: the view is built again from the beginning, beside the present
@@ -162,7 +162,7 @@ export function resolveViewOptions<T extends DocumentBody, F extends Folds<T>>(
     throw new InvalidOptionError(`progressIntervalMs must be above 0, got ${progressIntervalMs}`)
   }
   const name = checkedViewName(target.id)
-  const group = checkedGroupName(options.group ?? `view-${name}`)
+  const group = checkedGroupName(options.group ?? defaultViewGroup(target.database, name))
   const definition = { by, folds: foldProperties(fold) }
   return { name, group, version, definition, maxItemCount, progressIntervalMs, clock }
 }
@@ -174,6 +174,11 @@ export function checkedViewName(id: string): string {
     `the id of a view must have 1 to ${MAX_NAME} characters, none of / \\ ? # and no space at its ends, ` +
       `got ${JSON.stringify(id)}`,
   )
+}
+
+/** Views of several databases may have one name, and one lease store. */
+export function defaultViewGroup({ id }: Database, name: string): string {
+  return `view-${id}/${name}`
 }
 
 /** The lease groups of an edition, of documents and of deletes. */

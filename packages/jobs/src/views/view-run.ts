@@ -1,4 +1,4 @@
-import type { DocumentBody, RequestOptions } from '@tidemark/contracts'
+import { HostStoppedError, type DocumentBody, type RequestOptions } from '@tidemark/contracts'
 import { ChangeFeedEstimator, ChangeFeedProcessorHost, type FeedOptions } from '@tidemark/processor'
 import { jobLogger, relayHostEvents } from '../workers/relay-host-events.ts'
 import { hasPastOfLog } from './deletes-source.ts'
@@ -31,6 +31,7 @@ export class ViewRun<T extends DocumentBody, F extends Folds<T>> {
   readonly #run: ViewRunOptions<T, F>
   readonly #hosts: ChangeFeedProcessorHost<T>[] = []
   readonly #groups: ChangeFeedEstimator<T>[] = []
+  readonly #closed = new AbortController()
 
   private constructor(run: ViewRunOptions<T, F>, storage: OpenedViewStorage) {
     this.#run = run
@@ -63,11 +64,13 @@ export class ViewRun<T extends DocumentBody, F extends Folds<T>> {
 
   /** Resolves when the view has everything that was committed to the source before the call. */
   async caughtUp(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#groups.map((group) => group.untilCaughtUp({ signal })))
+    const until = { signal: AbortSignal.any([signal, this.#closed.signal]) }
+    await Promise.all(this.#groups.map((group) => group.untilCaughtUp(until)))
   }
 
   /** Stops all of it, also when a part fails to. */
   async close(): Promise<void> {
+    this.#closed.abort(new HostStoppedError('the work on this edition of the view has ended'))
     const ended = await Promise.allSettled([
       ...this.#hosts.map((host) => host.unregisterObservers()),
       ...this.#groups.map((group) => group[Symbol.asyncDispose]()),

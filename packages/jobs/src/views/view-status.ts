@@ -15,7 +15,7 @@ import { ChangeFeedEstimator } from '@tidemark/processor'
 import type { Database } from '@tidemark/store'
 import { databaseRule } from '../migration/migration-options.ts'
 import { openViewStorage } from './open-view-storage.ts'
-import { checkedViewName, viewGroups } from './view-options.ts'
+import { checkedViewName, defaultViewGroup, viewGroups } from './view-options.ts'
 import { readViewProgress, type ViewProgress } from './view-progress.ts'
 import { ViewRecords } from './view-records.ts'
 
@@ -26,7 +26,7 @@ export interface ViewStatusOptions<T extends DocumentBody> {
   /** The view's name. */
   readonly id: string
   readonly leases: LeaseStore
-  /** As the workers have it. @default 'view-<id>' */
+  /** As the workers have it. @default 'view-<database>/<id>' */
   readonly group?: string | undefined
   /** @default the machine's */
   readonly clock?: Clock | undefined
@@ -56,7 +56,7 @@ export async function readViewStatus<T extends DocumentBody>(
   if (record === undefined) throw new ResourceNotFoundError('view', id)
   const progressOf = async (edition: typeof record.current): Promise<ViewProgress> => {
     const storage = await openViewStorage(database, name, edition)
-    const groups = viewGroups(options.group ?? `view-${name}`, edition.number)
+    const groups = viewGroups(options.group ?? defaultViewGroup(database, name), edition.number)
     await using documents = new ChangeFeedEstimator<T>({
       feed,
       leases,

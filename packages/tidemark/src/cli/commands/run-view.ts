@@ -83,7 +83,7 @@ function workerCommand(name: string): Command {
   const command = placeCommand(name)
     .option('--view-version <text>', 'of the module: another one builds the view anew', '1')
     .option('--partition-count <n>', 'pkranges of a new view', wholeNumber(1))
-    .option('--group <name>', 'group of the workers (default: view-<view>)')
+    .option('--group <name>', 'group of the workers (default: view-<database>/<view>)')
     .option(
       '--leases <where>',
       "redis://host:port, or database/collection (default: leases in the view's database)",

@@ -83,7 +83,7 @@ function statusCommand(context: CommandContext): Command {
     .requiredOption('--source <name>', 'database/collection that it is made of', collectionName)
     .option('--source-store <store>', 'folder or URL of the source, if it is another store')
     .option('--leases <where>', "as of its workers (default: leases in the view's database)")
-    .option('--group <name>', 'as of its workers (default: view-<view>)')
+    .option('--group <name>', 'as of its workers (default: view-<database>/<view>)')
     .option('--json', 'print one JSON line')
     .action(async (name: CollectionName, options: StatusOptions) => {
       const { sourceStore, leases: at = `${name.database}/leases`, group } = options
