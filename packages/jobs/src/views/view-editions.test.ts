@@ -133,6 +133,8 @@ describe('JB-3 editions of a view', () => {
     )
     expect(groups.map(({ size }) => size)).toEqual([2, 2])
     expect(new Set(groups.flatMap((opened) => [...opened])).size).toBe(4)
+    // What is deleted while documents are read for the first time must come, too.
+    expect([...(groups[0] ?? [])]).toEqual(['view-shop/orders/deletes', 'view-shop/orders'])
   })
 
   test('a worker that is to stop when it has caught up does so on the edition that came meanwhile', async () => {
