@@ -150,7 +150,8 @@ export class ViewWriter<T extends DocumentBody> {
 
   async #inTurn<Result>(keys: KeyChanges, work: () => Promise<Result>): Promise<Result> {
     const turns = this.#lastTurns
-    const result = Promise.all(Array.from(keys.keys(), (key) => turns.get(key))).then(work)
+    const before = Array.from(keys.keys()).flatMap((key) => turns.get(key) ?? [])
+    const result = Promise.all(before).then(work)
     const turn = result.catch(() => {})
     for (const key of keys.keys()) turns.set(key, turn)
     try {
