@@ -162,7 +162,7 @@ const ADVICE: Readonly<Record<string, string>> = {
     'It takes no writes: it is a standby, or set to read-only. Point the URL to the primary.',
   '3D000': 'Create the database first, or correct its name in the URL.',
   '42501':
-    'Grant them to the user of the URL: `tidemark init <url of the owner> --grant-to <user>`.',
+    'Grant the privileges to the user of the URL: `tidemark init <url of the owner> --grant-to <user>`.',
   '53100': 'Free space on the disk of the server.',
   '53200': 'The server is out of memory.',
   '53300': 'Raise max_connections on the server, lower maxConnections here, or use a pooler.',
