@@ -13,7 +13,7 @@ import { runPlain } from './run-plain.ts'
 
 test('ST-6 what was acknowledged survives kill -9 of the writing processes', async () => {
   await using folder = await temporaryFolder()
-  const result = await runPlain({ ...aRun(folder.path), rounds: 3 })
+  const result = await runPlain({ ...aRun(folder.path), rounds: 2 })
   expect(result).toMatchObject({ lost: 0, indexFaults: 0 })
 })
 
@@ -33,14 +33,14 @@ test('ST-6 what clients were answered over HTTP survives kill -9 of tidemark ser
 
 test('EXP-18 SET-18 kill -9 of sending and receiving processes loses no message and doubles none', async () => {
   await using folder = await temporaryFolder()
-  const { summary, ...verdict } = await runMessaging({ ...aRun(folder.path), rounds: 3 })
+  const { summary, ...verdict } = await runMessaging({ ...aRun(folder.path), rounds: 2 })
   console.log(summary)
   expect(verdict).toEqual({ lost: 0, twice: 0, faults: 0 })
 }, 120_000)
 
 test('EXP-18 SET-18 kill -9 of an AMQP server under official clients loses no message and repeats none that was completed', async () => {
   await using folder = await temporaryFolder()
-  const { summary, ...verdict } = await runAmqp({ ...aRun(folder.path), rounds: 2 })
+  const { summary, ...verdict } = await runAmqp({ ...aRun(folder.path), rounds: 1 })
   console.log(summary)
   expect(verdict).toEqual({ lost: 0, twice: 0, faults: 0 })
 }, 300_000)

@@ -43,7 +43,7 @@ test('the SQL of the guide runs: roles, a restored dump, what to watch', async (
       .replace('DATABASE shop', `DATABASE ${database}`),
   )
   try {
-    const made = await tidemark('store', 'init', as(owner), '--grant-to', worker)
+    const made = await tidemark('init', as(owner), '--grant-to', worker)
     expect(made).toMatchObject({ code: 0, errors: '' })
     expect(await tidemark('store', 'check', as(worker))).toMatchObject({ code: 0 })
     await using store = await openStore({ url: as(worker), schemaManagement: 'none' })

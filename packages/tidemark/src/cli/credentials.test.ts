@@ -38,7 +38,7 @@ test.each([
   ['tail', 'shop/orders', '--store'],
   ['ttl', 'show', 'shop/orders', '--store'],
   ['store', 'check'],
-  ['store', 'init'],
+  ['init'],
   ['store', 'backup', './data'],
   ['serve'],
 ])('%s %s refuses the URL of a mistyped scheme, without its password', async (...args) => {
