@@ -312,7 +312,10 @@ test('a missing privilege is said, and the connection stays usable', async () =>
   {
     await using connections = connect({ url: reader.href })
     expect(await connections.read(COUNT, [1])).toEqual([['0']])
-    const refused = { code: 'ERR_STORE_UNAVAILABLE', message: expect.stringContaining('--grant-to') }
+    const refused = {
+      code: 'ERR_STORE_UNAVAILABLE',
+      message: expect.stringContaining('--grant-to'),
+    }
     await expect(connections.write(ADD, [1, 1])).rejects.toMatchObject(refused)
     await watcher.script(`GRANT UPDATE ON t TO ${role}`)
     expect(await connections.write(ADD, [1, 1])).toEqual([['1']])
