@@ -2,7 +2,7 @@ import { modelSlice } from './model-slice.ts'
 
 modelSlice({
   engine: 'memory',
-  sequences: 100,
+  sequences: 50,
   messageSequences: 400,
   place: () => Promise.resolve({ engine: 'memory' }),
 })

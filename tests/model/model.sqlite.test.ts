@@ -2,7 +2,7 @@ import { modelSlice } from './model-slice.ts'
 
 modelSlice({
   engine: 'sqlite',
-  sequences: 100,
+  sequences: 50,
   messageSequences: 40,
   place: () => Promise.resolve({ engine: 'sqlite' }),
 })
