@@ -2,9 +2,8 @@ import {
   ResourceNotFoundError,
   UnsupportedServerError,
   checkOptions,
-  isJsonRecord,
   optionHaving,
-  partitionKeyDefinition,
+  containerKey,
   requiredOption,
   type OptionRule,
   type PartitionKeyDefinition,
@@ -78,16 +77,8 @@ export class KnownContainer {
     if (typeof rid !== 'string') throw new UnsupportedServerError(`container ${id} has no _rid`)
     return {
       rid,
-      partitionKey: keyDefinition(partitionKey, id),
+      partitionKey: containerKey(partitionKey, id),
       defaultTtl: typeof defaultTtl === 'number' ? defaultTtl : undefined,
     }
   }
-}
-
-function keyDefinition(value: unknown, id: string): PartitionKeyDefinition {
-  const paths = isJsonRecord(value) ? value['paths'] : undefined
-  if (!isJsonRecord(value) || !Array.isArray(paths)) {
-    throw new UnsupportedServerError(`container ${id} has no partition key`)
-  }
-  return partitionKeyDefinition(paths.map(String), value['version'] === 2 ? 2 : 1)
 }

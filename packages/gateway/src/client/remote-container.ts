@@ -2,11 +2,10 @@ import {
   ResourceNotFoundError,
   UnsupportedServerError,
   option,
-  partitionKeyDefinition,
+  containerKey,
   requiredOption,
   type OptionRules,
   type PartitionKeyDefinition,
-  isJsonRecord,
 } from '@tidemark/contracts'
 import { OWN_HEADER } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
@@ -123,16 +122,8 @@ export class RemoteContainer {
     return {
       rid: _rid,
       identity,
-      partitionKey: keyDefinition(partitionKey, id),
+      partitionKey: containerKey(partitionKey, id),
       defaultTtl: typeof defaultTtl === 'number' ? defaultTtl : undefined,
     }
   }
-}
-
-function keyDefinition(value: unknown, id: string): PartitionKeyDefinition {
-  const paths = isJsonRecord(value) ? value['paths'] : undefined
-  if (!isJsonRecord(value) || !Array.isArray(paths)) {
-    throw new UnsupportedServerError(`container ${id} has no partition key`)
-  }
-  return partitionKeyDefinition(paths.map(String), value['version'] === 2 ? 2 : 1)
 }
