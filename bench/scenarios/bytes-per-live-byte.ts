@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Collection, Store } from '@tidemark/store'
 import { DOCUMENT_BYTES, orderDocument, type OrderDocument } from '../data/order-document.ts'
 import type { Figures, PreparedScenario, Scenario } from '../measuring/scenario.ts'
-import { ShiftedClock } from '../measuring/shifted-clock.ts'
+import { ShiftedClock } from '@tidemark/testing'
 import { PrototypeOneWriter } from '../raw/prototype-one-writer.ts'
 import { folderBytes } from '../store/folder-bytes.ts'
 import { batchesOf, loadBatches } from '../store/load-orders.ts'
@@ -105,7 +105,7 @@ class SizedStore {
   }
 
   async maintainAfter(seconds: number): Promise<void> {
-    this.#clock.moveOn(seconds)
+    this.#clock.step(1000 * seconds)
     await using store = await this.#open()
     const { swept, purged } = await store.runMaintenance()
     if (swept + purged === 0) throw new Error('nothing was swept and nothing was purged')

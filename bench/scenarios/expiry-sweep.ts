@@ -1,7 +1,7 @@
 import { customerOf, orderDocument, orderId } from '../data/order-document.ts'
 import { latenciesOfPaced } from '../measuring/paced-calls.ts'
 import type { Figures, PreparedScenario, Scenario } from '../measuring/scenario.ts'
-import { ShiftedClock } from '../measuring/shifted-clock.ts'
+import { ShiftedClock } from '@tidemark/testing'
 import { quantile } from '../measuring/statistics.ts'
 import { machineMs } from '../measuring/stopwatch.ts'
 import { PrototypeSweep } from '../raw/prototype-sweep.ts'

@@ -1,5 +1,5 @@
 import type { PreparedScenario, Scenario } from '../measuring/scenario.ts'
-import { ShiftedClock } from '../measuring/shifted-clock.ts'
+import { ShiftedClock } from '@tidemark/testing'
 import { orderDocument } from '../data/order-document.ts'
 import { scanRate } from '../store/read-feed.ts'
 import { batchesOf, loadBatches } from '../store/load-orders.ts'
@@ -29,7 +29,7 @@ export const pendingDeleteRead: Scenario = {
     const batches = batchesOf(documents)
     await loadBatches(living, batches)
     await loadBatches(expired, batches, (index) => ({ ...orderDocument(index), ttl: TTL_SECONDS }))
-    clock.moveOn(2 * TTL_SECONDS)
+    clock.step(1000 * 2 * TTL_SECONDS)
     const { swept } = await store.runMaintenance()
     if (swept !== documents) throw new Error(`${swept} of ${documents} documents were swept`)
     const scan = { documents, pageSize: PAGE }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Collection, Store } from '@tidemark/store'
 import { orderDocument, type OrderDocument } from '../data/order-document.ts'
 import { machineMs } from '../measuring/stopwatch.ts'
-import type { ShiftedClock } from '../measuring/shifted-clock.ts'
+import type { ShiftedClock } from '@tidemark/testing'
 import { batchesOf, loadBatches } from './load-orders.ts'
 import { openStoreIn, ordersIn } from './open-bench-store.ts'
 
@@ -54,7 +54,7 @@ export class ExpiringStore implements AsyncDisposable {
       const document = orderDocument(index)
       return index < living ? document : { ...document, ttl: TTL_SECONDS }
     })
-    clock.moveOn(2 * TTL_SECONDS)
+    clock.step(1000 * 2 * TTL_SECONDS)
   }
 
   /** Resolves when the background sweep has begun. */

@@ -144,7 +144,7 @@ test('without a start option it starts from now; with a time, from that second o
     return seen
   }
   expect(await seenBy('now', (one) => one, 'd')).toEqual(['d'])
-  interop.clock.putForward(10)
+  interop.clock.step(10_000)
   const time = new Date(interop.clock.wallMs())
   await write('e')
   expect(await seenBy('time', (one) => one.startTime(time), 'f')).toEqual(['e', 'f'])

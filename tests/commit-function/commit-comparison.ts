@@ -5,8 +5,6 @@ import {
   evenRanges,
   partitionKeyDefinition,
   partitionKeyText,
-  systemClock,
-  type Clock,
 } from '@tidemark/contracts'
 import { openPostgresEngine } from '@tidemark/engine-postgres'
 import type {
@@ -19,6 +17,7 @@ import type {
   StorageEngine,
   UniqueStep,
 } from '@tidemark/store/engine'
+import { SteppedClock } from '@tidemark/testing'
 import fc from 'fast-check'
 import { Client } from 'pg'
 import {
@@ -57,9 +56,9 @@ export class CommitComparison implements AsyncDisposable {
   readonly seen = new Map<string, number>()
   readonly #client: Client
   readonly #engine: StorageEngine
-  readonly #time: SteppedTime
+  readonly #time: SteppedClock
 
-  private constructor(engine: StorageEngine, client: Client, time: SteppedTime) {
+  private constructor(engine: StorageEngine, client: Client, time: SteppedClock) {
     this.#engine = engine
     this.#client = client
     this.#time = time
@@ -67,7 +66,7 @@ export class CommitComparison implements AsyncDisposable {
 
   /** On an empty database. */
   static async open(url: string): Promise<CommitComparison> {
-    const time = new SteppedTime()
+    const time = new SteppedClock(START_MS)
     const engine = await openPostgresEngine({ url, clock: time, storeTime: 'process' })
     const client = new Client(url)
     await client.connect()
@@ -133,7 +132,7 @@ export class CommitComparison implements AsyncDisposable {
             await run.commits(step.commits, this)
             break
           case 'pass':
-            this.#time.nowMs += step.ms
+            this.#time.step(step.ms)
             break
           case 'defaultTtl':
             await run.setDefaultTtl(step.collection, step.seconds)
@@ -186,23 +185,6 @@ export const SEEN_KINDS: readonly string[] = [
   'log 3',
 ]
 
-/** Wall time stands still until a step passes some. */
-class SteppedTime implements Clock {
-  nowMs = START_MS
-
-  wallMs(): number {
-    return this.nowMs
-  }
-
-  monotonicMs(): number {
-    return systemClock.monotonicMs()
-  }
-
-  sleep(delayMs: number, signal: AbortSignal): Promise<void> {
-    return systemClock.sleep(delayMs, signal)
-  }
-}
-
 /** A commit, and what it has in common with others. */
 interface MadeCommit {
   readonly request: CommitRequest
@@ -225,11 +207,11 @@ class SequenceRun {
   readonly planned = new PlannedStore()
   readonly numbers: number[] = []
   readonly #database: DatabaseEngine
-  readonly #time: SteppedTime
+  readonly #time: SteppedClock
   readonly #records: CollectionRecord[] = []
   #texts = 0
 
-  constructor(database: DatabaseEngine, time: SteppedTime) {
+  constructor(database: DatabaseEngine, time: SteppedClock) {
     this.#database = database
     this.#time = time
   }
@@ -277,7 +259,7 @@ class SequenceRun {
   /** Sends them together: a group of the engine, in this order. */
   async #compare(call: readonly MadeCommit[], comparison: CommitComparison): Promise<void> {
     comparison.groups += 1
-    this.planned.timeMs = this.#time.nowMs
+    this.planned.timeMs = this.#time.wallMs()
     const answers = await Promise.all(
       call.map(({ request }) =>
         this.#database
@@ -347,7 +329,7 @@ class SequenceRun {
     const { lsn = 1 } = this.planned.document(key, id) ?? {}
     const condition = { kind: wanted, lsn: isCurrent ? lsn : lsn + 1 }
     if (kind !== 'put') return { kind, id, condition }
-    const nowSecond = Math.floor(this.#time.nowMs / 1000)
+    const nowSecond = Math.floor(this.#time.wallMs() / 1000)
     const body = JSON.stringify({ id, text: ++this.#texts })
     const expirySecond = expiresIn === undefined ? undefined : nowSecond + expiresIn
     return { kind, id, condition, rid: `rid ${id}`, body, ttl, expirySecond }

@@ -141,7 +141,7 @@ describe('All versions and deletes', () => {
   test('expiry is a delete with timeToLiveExpired', async () => {
     await container.items.create({ id: 'a', pk: 'x', ttl: 10 })
     const feed = await fromNow()
-    interop.clock.putForward(11)
+    interop.clock.step(11_000)
     await interop.store.runMaintenance()
     const [version] = await drain(feed)
     expect(version?.metadata).toMatchObject({ operationType: 'delete', timeToLiveExpired: true })
@@ -208,7 +208,7 @@ describe('All versions and deletes', () => {
     const feed = await fromNow(ChangeFeedStartFrom.Now('x'))
     const { continuationToken } = await feed.readNext()
     await container.items.create({ id: 'a', pk: 'x' })
-    interop.clock.putForward(600)
+    interop.clock.step(600_000)
     for (let n = 0; n < 3; n++) await interop.store.runMaintenance()
     const old = follow(ChangeFeedStartFrom.Continuation(continuationToken))
     expect((await refusal(old.readNext())).code).toBe(400)

@@ -90,7 +90,7 @@ describe('Change feed of a container', () => {
 
   test('CF-6 from a time: changes after that second, and the time does not hold up later pages', async () => {
     await fill()
-    interop.clock.putForward(10)
+    interop.clock.step(10_000)
     const time = new Date(interop.clock.wallMs() - 5000)
     await fill(container, 'late')
     const feed = start(ChangeFeedStartFrom.Time(time), 1)
@@ -265,7 +265,7 @@ describe('Change feed of a partition key', () => {
   })
 
   test('from a time', async () => {
-    interop.clock.putForward(10)
+    interop.clock.step(10_000)
     const time = new Date(interop.clock.wallMs() - 5000)
     await container.items.create({ id: 'third', pk: 'p1' })
     expect(idsOf(await drain(start(ChangeFeedStartFrom.Time(time, 'p1'))))).toEqual(['third'])
@@ -338,7 +338,7 @@ describe('Change feed of a feed range', () => {
   })
 
   test('from a time', async () => {
-    interop.clock.putForward(10)
+    interop.clock.step(10_000)
     const time = new Date(interop.clock.wallMs() - 5000)
     await fill(container, 'late')
     const found: Doc[] = []
@@ -730,7 +730,7 @@ describe('The older items.changeFeed', () => {
   })
 
   test('a start time', async () => {
-    interop.clock.putForward(10)
+    interop.clock.step(10_000)
     const startTime = new Date(interop.clock.wallMs() - 5000)
     await container.items.create({ id: 'late', pk: 'p1' })
     const page = await container.items.changeFeed<Doc>('p1', { startTime }).fetchNext()

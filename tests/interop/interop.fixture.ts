@@ -14,11 +14,11 @@ import {
   type RunningGateway,
   type StartGatewayOptions,
 } from '@tidemark/gateway'
+import { systemClock } from '@tidemark/contracts'
 import { Store, type StorageEngine } from '@tidemark/store'
-import { openMemoryEngine } from '@tidemark/testing'
+import { openMemoryEngine, SteppedClock } from '@tidemark/testing'
 import { expect } from 'vitest'
 import { sendSigned, type WireAnswer, type WireRequest } from './signed-request.ts'
-import { SteerableClock } from './steerable-clock.ts'
 
 export const KEY = 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='
 export const READ_ONLY_KEY = 'cmVhZC1vbmx5LWtleS1mb3ItaW50ZXJvcC10ZXN0cyE='
@@ -30,7 +30,7 @@ export interface Interop {
   readonly client: CosmosClient
   readonly database: Database
   /** The store's, which stands still; the gateway and the client go by the machine's. */
-  readonly clock: SteerableClock
+  readonly clock: SteppedClock
   /** What failed by no fault of a client: none at the end, or the gateway is wrong. */
   readonly failures: readonly GatewayFailure[]
   /** A container of its own: `/pk` of version 2 unless the definition says otherwise. */
@@ -45,7 +45,7 @@ export interface Interop {
 }
 
 export interface InteropOptions {
-  readonly openEngine?: ((clock: SteerableClock) => Promise<StorageEngine>) | undefined
+  readonly openEngine?: ((clock: SteppedClock) => Promise<StorageEngine>) | undefined
   readonly gateway?: Partial<StartGatewayOptions> | undefined
 }
 
@@ -53,7 +53,8 @@ export async function openInterop({
   openEngine = async (clock) => openMemoryEngine({ clock }),
   gateway: options,
 }: InteropOptions = {}): Promise<Interop> {
-  const clock = new SteerableClock()
+  // A whole second near the machine's: what the client reads from its own clock lies near the store's.
+  const clock = new SteppedClock(Math.floor(systemClock.wallMs() / 1000) * 1000)
   const store = await Store.open({ engine: await openEngine(clock), maintenance: 'manual' })
   const failures: GatewayFailure[] = []
   const gateway = await startGateway({

@@ -117,9 +117,9 @@ describe('The same over SQLite', () => {
   test('TTL-4 expiry at the very second', async () => {
     const container = await interop.container({ defaultTtl: 10 })
     await container.items.create({ id: 'a', pk: 'x' })
-    interop.clock.putForward(9)
+    interop.clock.step(9_000)
     expect((await container.item('a', 'x').read()).statusCode).toBe(200)
-    interop.clock.putForward(2)
+    interop.clock.step(2_000)
     expect((await container.item('a', 'x').read()).statusCode).toBe(404)
     expect((await container.items.create({ id: 'a', pk: 'x' })).statusCode).toBe(201)
   })

@@ -25,9 +25,9 @@ describe('Time to live', () => {
   ])('TTL-3 with defaultTtl %s a document of ttl %s expires %s', async (defaultTtl, ttl, when) => {
     const container = await interop.container(defaultTtl === undefined ? {} : { defaultTtl })
     await container.items.create({ id: 'a', pk: 'x', ...(ttl !== undefined && { ttl }) })
-    interop.clock.putForward(4)
+    interop.clock.step(4_000)
     expect(await isThere(container, 'a')).toBe(true)
-    interop.clock.putForward(3)
+    interop.clock.step(3_000)
     expect(await isThere(container, 'a')).toBe(!when.startsWith('after'))
   })
 
@@ -35,7 +35,7 @@ describe('Time to live', () => {
     const container = await interop.container({ defaultTtl: -1 })
     await container.items.create({ id: 'a', pk: 'x', ttl: 5 })
     await container.items.create({ id: 'b', pk: 'x' })
-    interop.clock.putForward(6)
+    interop.clock.step(6_000)
     const ids = (items: readonly { id?: string }[]) => items.map(({ id }) => id)
     expect((await container.item('a', 'x').read()).statusCode).toBe(404)
     expect(
@@ -56,7 +56,7 @@ describe('Time to live', () => {
   test('TTL-4 replace, patch, delete and conditions find what has expired not there', async () => {
     const container = await interop.container({ defaultTtl: 5 })
     const { resource } = await container.items.create({ id: 'a', pk: 'x' })
-    interop.clock.putForward(6)
+    interop.clock.step(6_000)
     const item = container.item('a', 'x')
     expect((await refusal(item.replace({ id: 'a', pk: 'x' }))).code).toBe(404)
     expect((await refusal(item.patch([{ op: 'set', path: '/n', value: 1 }]))).code).toBe(404)
@@ -69,7 +69,7 @@ describe('Time to live', () => {
   test('TTL-16 an expired document does not block a create of the same id', async () => {
     const container = await interop.container({ defaultTtl: 5 })
     await container.items.create({ id: 'a', pk: 'x' })
-    interop.clock.putForward(6)
+    interop.clock.step(6_000)
     expect((await container.items.create({ id: 'a', pk: 'x' })).statusCode).toBe(201)
     expect(await isThere(container, 'a')).toBe(true)
   })
@@ -77,18 +77,18 @@ describe('Time to live', () => {
   test('an upsert over an expired document is a create', async () => {
     const container = await interop.container({ defaultTtl: 5 })
     await container.items.create({ id: 'a', pk: 'x' })
-    interop.clock.putForward(6)
+    interop.clock.step(6_000)
     expect((await container.items.upsert({ id: 'a', pk: 'x' })).statusCode).toBe(201)
   })
 
   test('TTL-6 any write starts the time anew', async () => {
     const container = await interop.container({ defaultTtl: 10 })
     await container.items.create({ id: 'a', pk: 'x' })
-    interop.clock.putForward(8)
+    interop.clock.step(8_000)
     await container.item('a', 'x').patch([{ op: 'set', path: '/n', value: 1 }])
-    interop.clock.putForward(8)
+    interop.clock.step(8_000)
     expect(await isThere(container, 'a')).toBe(true)
-    interop.clock.putForward(3)
+    interop.clock.step(3_000)
     expect(await isThere(container, 'a')).toBe(false)
   })
 
@@ -96,7 +96,7 @@ describe('Time to live', () => {
     const container = await interop.container({ defaultTtl: 10 })
     await container.items.create({ id: 'a', pk: 'x', ttl: 3600 })
     await container.items.upsert({ id: 'a', pk: 'x' })
-    interop.clock.putForward(11)
+    interop.clock.step(11_000)
     expect(await isThere(container, 'a')).toBe(false)
   })
 
@@ -148,7 +148,7 @@ describe('Time to live', () => {
   test('TTL-18 a change of defaultTtl acts at once on what is there', async () => {
     const container = await interop.container()
     await container.items.create({ id: 'a', pk: 'x' })
-    interop.clock.putForward(10)
+    interop.clock.step(10_000)
     const { resource } = await container.read()
     await container.replace({ ...resource!, defaultTtl: 5 })
     expect(await isThere(container, 'a')).toBe(false)
@@ -158,7 +158,7 @@ describe('Time to live', () => {
     const container = await interop.container({ defaultTtl: 5 })
     await container.items.create({ id: 'a', pk: 'x' })
     await container.items.create({ id: 'b', pk: 'x', ttl: -1 })
-    interop.clock.putForward(6)
+    interop.clock.step(6_000)
     const { defaultTtl, ...definition } = (await container.read()).resource!
     expect(defaultTtl).toBe(5)
     await container.replace(definition)
@@ -183,7 +183,7 @@ describe('Time to live', () => {
       changeFeedStartFrom: ChangeFeedStartFrom.Beginning(),
     })
     expect(await drain(feed)).toHaveLength(1)
-    interop.clock.putForward(6)
+    interop.clock.step(6_000)
     await interop.store.runMaintenance()
     expect(await drain(feed)).toEqual([])
   })

@@ -1,13 +1,12 @@
-import { openMemoryEngine } from '@tidemark/testing'
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock, type Clock } from '@tidemark/contracts'
 import { openTestedEngine as openPostgresEngine } from '@tidemark/engine-postgres/testing'
 import { openTestedEngine as openSqliteEngine } from '@tidemark/engine-sqlite/testing'
 import { Store, type Collection, type Database, type StorageEngine } from '@tidemark/store'
 import type { DatabaseEngine } from '@tidemark/store/engine'
+import { openMemoryEngine, SteppedClock } from '@tidemark/testing'
 import { EngineProcess } from './engine-process.ts'
 import type { ProgramSettings } from './program.ts'
 import { SEGMENT_SLOTS } from './segment-slots.ts'
@@ -42,23 +41,6 @@ export interface ModelDocument {
 
 export type ModelCollection = Collection<ModelDocument>
 
-/** The clock of the stores: stands still until the program steps it. */
-class ProgramClock implements Clock {
-  now = 0
-
-  wallMs(): number {
-    return this.now
-  }
-
-  monotonicMs(): number {
-    return systemClock.monotonicMs()
-  }
-
-  sleep(delayMs: number, signal: AbortSignal): Promise<void> {
-    return systemClock.sleep(delayMs, signal)
-  }
-}
-
 const DATABASE = 'model'
 /** 2026-01-01T00:00:00Z */
 const FIRST_MS = 1_767_225_600_000
@@ -68,7 +50,7 @@ const REST_MS = 60_000
 /** Where programs run, one after the other: a store with one to three handles, and a collection a program. */
 export class Environment {
   readonly #place: ModelPlace
-  readonly #clock = new ProgramClock()
+  readonly #clock = new SteppedClock()
   #folder: string | undefined
   readonly #schema = `model_${randomUUID().replaceAll('-', '')}`
   #stores: Store[] = []
@@ -110,11 +92,11 @@ export class Environment {
   }
 
   get wallMs(): number {
-    return this.#clock.now
+    return this.#clock.wallMs()
   }
 
   stepTo(wallMs: number): void {
-    this.#clock.now = wallMs
+    this.#clock.stepTo(wallMs)
     this.#highestMs = Math.max(this.#highestMs, wallMs)
   }
 

@@ -1,7 +1,7 @@
 import type { MessageBroker } from '@tidemark/messaging'
 import { latenciesOfPaced } from '../../measuring/paced-calls.ts'
 import type { Measure, PreparedScenario, Scenario } from '../../measuring/scenario.ts'
-import { ShiftedClock } from '../../measuring/shifted-clock.ts'
+import { ShiftedClock } from '@tidemark/testing'
 import { quantile } from '../../measuring/statistics.ts'
 import { machineMs } from '../../measuring/stopwatch.ts'
 import { figureName, Ground, type GroundEngine } from '../ground.ts'
@@ -52,7 +52,7 @@ export function expiringScenario(engine: GroundEngine): Scenario {
           const count = countFor(seconds)
           await fillWith((some) => expiring.sendExpiring(some, TTL_MS), count)
           const before = await deadLetters(broker)
-          clock.moveOn((2 * TTL_MS) / 1000)
+          clock.step(2 * TTL_MS)
           const swept = new Sweep(expiring)
           const foreground = await p99OfTrips(other, () => swept.isOver)
           const dead = (await deadLetters(broker)) - before

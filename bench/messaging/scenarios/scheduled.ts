@@ -1,5 +1,5 @@
 import type { Measure, PreparedScenario, Scenario } from '../../measuring/scenario.ts'
-import { ShiftedClock } from '../../measuring/shifted-clock.ts'
+import { ShiftedClock } from '@tidemark/testing'
 import { machineMs } from '../../measuring/stopwatch.ts'
 import { figureName, Ground, type GroundEngine } from '../ground.ts'
 import { openBenchBroker, OwnQueue } from '../open-broker.ts'
@@ -54,7 +54,7 @@ export function scheduledScenario(engine: GroundEngine): Scenario {
             hours = HOURS + 1
             await fillWith((count) => heap.send(count), part)
           }
-          clock.moveOn(HOUR_SECONDS)
+          clock.step(1000 * HOUR_SECONDS)
           return {
             [name('schedule')]: schedulePerSecond,
             [name('beside')]: beside,

@@ -2,8 +2,6 @@ import {
   FULL_RANGE,
   effectivePartitionKey,
   partitionKeyDefinition,
-  systemClock,
-  type Clock,
   PENDING_DELETE_ROW,
 } from '@tidemark/contracts'
 import {
@@ -13,6 +11,7 @@ import {
   type DatabaseEngine,
   type WriteFence,
 } from '@tidemark/store/engine'
+import { ShiftedClock } from '@tidemark/testing'
 import {
   sharedPostgres,
   startPostgresProcess,
@@ -101,33 +100,12 @@ test.each(['', '?options=-c%20search_path%3Dpublic'])(
   },
 )
 
-/** A clock that can be put forward. */
-class SteppedClock implements Clock {
-  #ahead = 0
-
-  wallMs(): number {
-    return systemClock.wallMs() + this.#ahead
-  }
-
-  monotonicMs(): number {
-    return systemClock.monotonicMs()
-  }
-
-  sleep(delayMs: number, signal: AbortSignal): Promise<void> {
-    return systemClock.sleep(delayMs, signal)
-  }
-
-  step(byMs: number): void {
-    this.#ahead += byMs
-  }
-}
-
 test('ST-5 what readers were shown survives a crash where commits need not be durable by default', async () => {
   await using own = await startPostgresProcess({
     // Nobody but a commit sees to it.
     settings: { synchronous_commit: 'off', wal_writer_delay: '10s' },
   })
-  const clock = new SteppedClock()
+  const clock = new ShiftedClock()
   const engine = await openPostgresEngine({ url: own.url(), clock, storeTime: 'process' })
   await engine.createDatabase('db')
   const database = await engine.openDatabase('db')

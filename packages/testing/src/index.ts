@@ -4,6 +4,8 @@ export { FakeGroupPositions } from './fake-group-positions.ts'
 export { openMemoryEngine } from '@tidemark/engine-sqlite'
 export { openMemoryStore } from './open-memory-store.ts'
 export { settle } from './platform/settle.ts'
+export { ShiftedClock } from './shifted-clock.ts'
+export { SteppedClock } from './stepped-clock.ts'
 export { SimulatedClock, type SimulatedClockOptions } from './simulated-clock.ts'
 export {
   FakeDocumentCollection,

@@ -33,7 +33,7 @@ export class MessageStage {
 
   constructor(environment: MessagingEnvironment, name: string) {
     this.#environment = environment
-    this.#beganMs = environment.clock.now
+    this.#beganMs = environment.clock.wallMs()
     const topic = `${name}/topic`
     const subscriptions = ['x', 'y'].map((each) => `${topic}/Subscriptions/${each}`)
     this.#paths = [`${name}/queue`, `${name}/sessions`, ...subscriptions, topic]
@@ -41,7 +41,7 @@ export class MessageStage {
 
   /** Since the program's beginning. */
   get nowMs(): number {
-    return this.#environment.clock.now - this.#beganMs
+    return this.#environment.clock.wallMs() - this.#beganMs
   }
 
   /** The store's time of an instant of the program. */
@@ -90,7 +90,9 @@ export class MessageStage {
   async perform<K extends Kind>(via: number, command: CommandOf<K>): Promise<Final<K>> {
     const engine = await this.#environment.messages(via)
     for (let times = 0; times < 100; times++) {
-      const performed = await engine.perform<K>(command, { lockMs: this.#environment.clock.now })
+      const performed = await engine.perform<K>(command, {
+        lockMs: this.#environment.clock.wallMs(),
+      })
       const answer: unknown = performed.answer
       if (!isAgain(answer)) return answer as Final<K>
     }

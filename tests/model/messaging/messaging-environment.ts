@@ -2,39 +2,19 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock, type Clock } from '@tidemark/contracts'
 import { openTestedEngine as openPostgresEngine } from '@tidemark/engine-postgres/testing'
 import { openTestedEngine as openSqliteEngine } from '@tidemark/engine-sqlite/testing'
 import type { StorageEngine } from '@tidemark/store'
 import type { MessageEngine } from '@tidemark/store/messages'
-import { openMemoryEngine } from '@tidemark/testing'
+import { openMemoryEngine, SteppedClock } from '@tidemark/testing'
 import type { ModelPlace } from '../environment.ts'
 
 const DATABASE = 'messages'
-/** 2026-01-01T00:00:00Z */
-const FIRST_MS = 1_767_225_600_000
 const SEGMENT_SLOTS = 5_000
-
-/** Stands still until the program steps it. */
-class ProgramClock implements Clock {
-  now = FIRST_MS
-
-  wallMs(): number {
-    return this.now
-  }
-
-  monotonicMs(): number {
-    return systemClock.monotonicMs()
-  }
-
-  sleep(delayMs: number, signal: AbortSignal): Promise<void> {
-    return systemClock.sleep(delayMs, signal)
-  }
-}
 
 /** Where programs run, one after the other: in memory one handle, otherwise two on one store. */
 export class MessagingEnvironment {
-  readonly clock: ProgramClock = new ProgramClock()
+  readonly clock: SteppedClock = new SteppedClock()
   readonly #place: ModelPlace
   readonly #schema = `messages_${randomUUID().replaceAll('-', '')}`
   #folder: string | undefined

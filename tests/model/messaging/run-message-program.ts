@@ -37,7 +37,7 @@ export async function runMessageProgram(
   program: MessageProgram,
 ): Promise<MessageFailure | undefined> {
   await environment.begin()
-  environment.clock.now += REST_MS
+  environment.clock.step(REST_MS)
   const run = new ProgramRun(environment, program)
   await run.create()
   let step = -1
@@ -118,7 +118,7 @@ class ProgramRun {
       case 'setTtl':
         return this.#setTtl(step)
       case 'pass':
-        this.#environment.clock.now += step.ms
+        this.#environment.clock.step(step.ms)
         return this.#activateTopic(step.via)
       case 'reopen':
         return this.#environment.reopen(step.via)

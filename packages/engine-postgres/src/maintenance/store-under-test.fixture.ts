@@ -3,8 +3,6 @@ import {
   effectivePartitionKey,
   partitionKeyDefinition,
   partitionKeyText,
-  systemClock,
-  type Clock,
   type FeedRow,
 } from '@tidemark/contracts'
 import {
@@ -16,6 +14,7 @@ import {
   type MaintenanceTask,
   type StorageEngine,
 } from '@tidemark/store/engine'
+import { SteppedClock } from '@tidemark/testing'
 import type { SharedPostgres } from '@tidemark/testing/servers'
 import { Client } from 'pg'
 import { openPostgresEngine } from '../postgres-engine.ts'
@@ -30,30 +29,9 @@ const DEFINITION: CollectionDefinition = {
   splitAboveBytes: null,
 }
 
-/** A clock that tests step; the store's time is this one's. */
-export class StoppedClock implements Clock {
-  #wallMs = 1_800_000_000_000
-
-  wallMs(): number {
-    return this.#wallMs
-  }
-
-  monotonicMs(): number {
-    return systemClock.monotonicMs()
-  }
-
-  sleep(delayMs: number, signal: AbortSignal): Promise<void> {
-    return systemClock.sleep(delayMs, signal)
-  }
-
-  step(byMs: number): void {
-    this.#wallMs += byMs
-  }
-}
-
 /** One store as two processes have it open: `database` writes, `other` maintains. */
 export class StoreUnderTest implements AsyncDisposable {
-  readonly clock: StoppedClock
+  readonly clock: SteppedClock
   readonly database: DatabaseEngine
   readonly other: DatabaseEngine
   readonly collection: CollectionRecord
@@ -78,7 +56,7 @@ export class StoreUnderTest implements AsyncDisposable {
     definition: Partial<CollectionDefinition> = {},
   ): Promise<StoreUnderTest> {
     const url = await server.createDatabase()
-    const clock = new StoppedClock()
+    const clock = new SteppedClock()
     const open = (): Promise<StorageEngine> =>
       openPostgresEngine({ url, clock, storeTime: 'process', maxConnections: 6 })
     const engine = await open()

@@ -19,7 +19,7 @@ import {
 import { DocumentLeaseStore } from '../lease-stores/documents/document-lease-store.ts'
 import { LeaseMemory } from '../lease-stores/lease-memory.ts'
 import { leaseStoreOn } from '../lease-stores/memory-lease-store.ts'
-import { SeededRandom } from './seeded-random.fixture.ts'
+import { SeededRandom } from '@tidemark/testing/simulation'
 
 const never = new AbortController().signal
 

@@ -15,7 +15,7 @@ import type { CheckpointFrequency } from '../feed-processing/pump-options.ts'
 import type { HostOptions } from './host-options.ts'
 import { LetterBox, type Letter } from './letter-box.fixture.ts'
 import { PoisonObservers, type Poison } from './poison-observers.fixture.ts'
-import { SeededRandom } from './seeded-random.fixture.ts'
+import { SeededRandom } from '@tidemark/testing/simulation'
 
 const never = new AbortController().signal
 
@@ -83,7 +83,7 @@ async function newRun(seed: number, { mode, hasLanes }: SimulationOptions): Prom
   }
   const fleet = new Fleet({
     ranges: 1 + random.below(3),
-    measuring: random.chance(80),
+    measuring: random.chance(0.8),
     random,
     leases: (clock) => {
       const delay = (): Promise<void> => clock.sleep(random.below(30), never)
@@ -98,8 +98,8 @@ async function newRun(seed: number, { mode, hasLanes }: SimulationOptions): Prom
   const observers = new PoisonObservers(given)
   fleet.behaviour = (context, changes) => observers.process(context, changes)
   box.before = async () => {
-    await fleet.clock.sleep(random.chance(5) ? 3_000 : random.below(200), never)
-    if (random.chance(20)) throw new Error('letters cannot be written')
+    await fleet.clock.sleep(random.chance(0.05) ? 3_000 : random.below(200), never)
+    if (random.chance(0.2)) throw new Error('letters cannot be written')
   }
   const group = await fleet.run(fleet.leases.openGroup('group'))
   const common = { log: [], running: new Set<FleetHost>(), pending: [], group }
@@ -171,17 +171,17 @@ function writeSome(run: Run): void {
   const { feed } = fleet
   for (let n = random.below(7); n > 0; n -= 1) {
     const key = `key${random.below(9)}`
-    const size = random.chance(15) ? 1 + random.below(6) : 1
+    const size = random.chance(0.15) ? 1 + random.below(6) : 1
     const numbers = feed.append(key, size)
-    if (!random.chance(8)) continue
+    if (!random.chance(0.08)) continue
     const id = `${key}-${random.pick(numbers)}`
     const kind = random.pick(KINDS)
     observers.poison(id, kind)
     note(run, `${id} ${kind}`)
   }
-  if (random.chance(25) && feed.changes.length > 0) {
+  if (random.chance(0.25) && feed.changes.length > 0) {
     const poisoned = feed.changes.filter(({ id }) => observers.isPoisoned(id))
-    const all = random.chance(60) && poisoned.length > 0 ? poisoned : feed.changes
+    const all = random.chance(0.6) && poisoned.length > 0 ? poisoned : feed.changes
     const { id, partitionKey } = random.pick(all)
     note(run, `overwrite ${id}`)
     run.overwrites += 1
@@ -193,7 +193,7 @@ function writeSome(run: Run): void {
 function reshape(run: Run): void {
   const { feed } = run.fleet
   const range = run.random.pick(feed.ranges)
-  const splits = run.random.chance(100 / (1 + feed.ranges.length / 3))
+  const splits = run.random.chance(1 / (1 + feed.ranges.length / 3))
   note(run, splits ? 'split' : 'merge')
   if (splits) feed.split(range)
   else feed.merge(range)
@@ -333,9 +333,9 @@ async function simulate(seed: number, options: SimulationOptions): Promise<Run> 
   }
   try {
     for (let step = 0; step < 60; step += 1) {
-      if (random.chance(25)) act(run)
-      if (random.chance(8)) reshape(run)
-      if (random.chance(10)) redrive(run)
+      if (random.chance(0.25)) act(run)
+      if (random.chance(0.08)) reshape(run)
+      if (random.chance(0.1)) redrive(run)
       writeSome(run)
       await fleet.advance(random.below(1_500))
       if (step % 6 === 5) await assertPositions(run)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Change, ObserverContext } from '@tidemark/contracts'
 import type { Delivery, FakeDocument, Fleet } from '@tidemark/testing'
-import type { SeededRandom } from './seeded-random.fixture.ts'
+import type { SeededRandom } from '@tidemark/testing/simulation'
 
 const never = new AbortController().signal
 
@@ -78,7 +78,7 @@ export class PoisonObservers {
     try {
       await this.#suffer(context, changes)
       await fleet.clock.sleep(random.below(40), never)
-      if (random.chance(isManual ? 60 : 5) && !context.redriven) {
+      if (random.chance(isManual ? 0.6 : 0.05) && !context.redriven) {
         for (const { id } of changes) this.vouchedFor.add(id)
         await context.checkpoint()
       }
@@ -114,11 +114,11 @@ export class PoisonObservers {
           await new Promise<never>(() => {})
           break
         case 'hangs':
-          if (random.chance(50)) await fleet.clock.sleep(1_000_000, signal)
+          if (random.chance(0.5)) await fleet.clock.sleep(1_000_000, signal)
           else await new Promise<never>(() => {})
       }
     }
-    if (!this.#isCalm && random.chance(3)) throw new Error('bad luck')
+    if (!this.#isCalm && random.chance(0.03)) throw new Error('bad luck')
   }
 
   #assertMayBegin(delivery: Delivery): void {

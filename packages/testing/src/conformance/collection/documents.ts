@@ -8,7 +8,7 @@ import {
   type OpenStore,
   type TestDocument,
 } from './fixtures.ts'
-import { SteppedClock } from '../stepped-clock.ts'
+import { SteppedClock } from '../../stepped-clock.ts'
 
 const MIB = 1024 * 1024
 

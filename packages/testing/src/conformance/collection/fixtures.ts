@@ -6,7 +6,7 @@ import type {
   CollectionOptions,
   Store,
 } from '@tidemark/store'
-import { SteppedClock } from '../stepped-clock.ts'
+import { SteppedClock } from '../../stepped-clock.ts'
 
 /** One store, opened for one test on storage of its own. */
 export interface StoreUnderTest {

@@ -1,6 +1,6 @@
 import { FULL_RANGE, type FeedPosition, type StartPosition } from '@tidemark/contracts'
 import { describe, expect, test } from 'vitest'
-import type { SteppedClock } from '../stepped-clock.ts'
+import type { SteppedClock } from '../../stepped-clock.ts'
 import {
   allPages,
   changesOf,

@@ -21,7 +21,7 @@ import { collectionSettings } from './settings.ts'
 import { collectionUniqueKeys } from './unique-keys.ts'
 import { collectionVersions } from './versions.ts'
 import { collectionWrites } from './writes.ts'
-import { SteppedClock } from '../stepped-clock.ts'
+import { SteppedClock } from '../../stepped-clock.ts'
 
 /**
  * What a store's databases and collections must do, whatever engine is below, as vitest suites. Call

@@ -2,7 +2,7 @@ import { FULL_RANGE, feedVersion } from '@tidemark/contracts'
 import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { settle } from '../../platform/settle.ts'
-import { SteppedClock } from '../stepped-clock.ts'
+import { SteppedClock } from '../../stepped-clock.ts'
 import { EngineFixture, committed, parsed, put } from './fixtures.ts'
 
 /** Commits and readers at the same time. */

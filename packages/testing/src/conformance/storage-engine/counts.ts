@@ -3,7 +3,7 @@ import type { FeedCount } from '@tidemark/store/engine'
 import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { START_MS, fixtureWithClock, EngineFixture, committed, del } from './fixtures.ts'
-import type { SteppedClock } from '../stepped-clock.ts'
+import type { SteppedClock } from '../../stepped-clock.ts'
 
 const KEYS: readonly string[] = ['p', 'q', 'r', 's', 't', 'u', 'v', 'w']
 

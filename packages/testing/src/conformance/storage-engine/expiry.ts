@@ -2,7 +2,7 @@ import { FULL_RANGE, PENDING_DELETE_ROW } from '@tidemark/contracts'
 import type { StorageEngine } from '@tidemark/store'
 import type { CommitOperation, WriteCondition } from '@tidemark/store/engine'
 import { describe, expect, test } from 'vitest'
-import type { SteppedClock } from '../stepped-clock.ts'
+import type { SteppedClock } from '../../stepped-clock.ts'
 import {
   del,
   START_SECOND,

@@ -38,7 +38,7 @@ import {
   type WriteCondition,
 } from '@tidemark/store/engine'
 import { expect } from 'vitest'
-import { SteppedClock } from '../stepped-clock.ts'
+import { SteppedClock } from '../../stepped-clock.ts'
 
 /** One engine, opened for one test on storage of its own. */
 export interface StorageEngineUnderTest {

@@ -8,7 +8,7 @@ import {
   type EngineFixture,
   type FeedEntry,
 } from './fixtures.ts'
-import type { SteppedClock } from '../stepped-clock.ts'
+import type { SteppedClock } from '../../stepped-clock.ts'
 import { KEYS, part, within } from './ranges.ts'
 
 /** Whatever children and merged pkranges have from those before them: horizons, expiry, fences, positions. */

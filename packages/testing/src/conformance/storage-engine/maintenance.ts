@@ -9,7 +9,7 @@ import {
   put,
   type EngineSetup,
 } from './fixtures.ts'
-import type { SteppedClock } from '../stepped-clock.ts'
+import type { SteppedClock } from '../../stepped-clock.ts'
 
 /** Who does background work, what there is to do, and what expires when. */
 export function storageEngineMaintenance(

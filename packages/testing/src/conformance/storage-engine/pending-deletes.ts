@@ -11,7 +11,7 @@ import {
   put,
   type EngineSetup,
 } from './fixtures.ts'
-import type { SteppedClock } from '../stepped-clock.ts'
+import type { SteppedClock } from '../../stepped-clock.ts'
 
 /** How expired documents stand in the feed, and when they go. */
 export function storageEnginePendingDeletes(

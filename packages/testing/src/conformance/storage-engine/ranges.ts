@@ -16,7 +16,7 @@ import {
   put,
   type FeedEntry,
 } from './fixtures.ts'
-import type { SteppedClock } from '../stepped-clock.ts'
+import type { SteppedClock } from '../../stepped-clock.ts'
 
 /** Keys with documents on both sides of every cut below. */
 export const KEYS: readonly string[] = Array.from({ length: 40 }, (_, n) => `p${n}`)

@@ -2,7 +2,7 @@ import { FULL_RANGE, lsn } from '@tidemark/contracts'
 import type { MaintenanceOutcome } from '@tidemark/store/engine'
 import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
-import { SteppedClock } from '../stepped-clock.ts'
+import { SteppedClock } from '../../stepped-clock.ts'
 import { EngineFixture, put, type StorageEngineUnderTest } from './fixtures.ts'
 
 /** What is still there after a restart, and what a second process sees. */

@@ -1,7 +1,7 @@
 import { FULL_RANGE, lsn, type FeedRange } from '@tidemark/contracts'
 import type { CommitBatch, CommitOutcome } from '@tidemark/store/engine'
 import { describe, expect, test, type TestContext } from 'vitest'
-import { SteppedClock } from '../stepped-clock.ts'
+import { SteppedClock } from '../../stepped-clock.ts'
 import {
   DEFINITION,
   EngineFixture,

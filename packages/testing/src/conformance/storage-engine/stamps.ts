@@ -15,7 +15,7 @@ import {
   put,
   type StorageEngineUnderTest,
 } from './fixtures.ts'
-import { SteppedClock } from '../stepped-clock.ts'
+import { SteppedClock } from '../../stepped-clock.ts'
 
 /** What a store knows of a version beside its text, of which `_etag`, `_ts`, `_lsn` and `ttl` are made. */
 export function storageEngineStamps(

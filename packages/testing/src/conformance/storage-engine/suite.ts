@@ -16,7 +16,7 @@ import { storageEngineMaintenance } from './maintenance.ts'
 import { storageEnginePendingDeletes } from './pending-deletes.ts'
 import { storageEngineUniqueKeys } from './unique-keys.ts'
 import { storageEngineVersions } from './versions.ts'
-import { SteppedClock } from '../stepped-clock.ts'
+import { SteppedClock } from '../../stepped-clock.ts'
 
 /**
  * What every storage engine must do, as vitest suites. Call it at the top level of a test file.

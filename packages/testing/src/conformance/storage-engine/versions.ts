@@ -1,7 +1,7 @@
 import type { AllVersionsPolicy, StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { START_MS, START_SECOND, fixtureWithClock, type EngineSetup } from './fixtures.ts'
-import type { SteppedClock } from '../stepped-clock.ts'
+import type { SteppedClock } from '../../stepped-clock.ts'
 
 /** The log of all versions and deletes. */
 export function storageEngineVersions(

@@ -1,12 +1,8 @@
 import { systemClock, type Clock, type SleepOptions } from '@tidemark/contracts'
 
-/** The machine's clock, with a wall time that can be moved on: expiry without waiting for it. */
+/** The machine's clock, with a wall time that a test moves: what expires does so without being waited for. */
 export class ShiftedClock implements Clock {
   #aheadMs = 0
-
-  moveOn(seconds: number): void {
-    this.#aheadMs += seconds * 1000
-  }
 
   wallMs(): number {
     return systemClock.wallMs() + this.#aheadMs
@@ -18,5 +14,10 @@ export class ShiftedClock implements Clock {
 
   sleep(delayMs: number, signal: AbortSignal, options?: SleepOptions): Promise<void> {
     return systemClock.sleep(delayMs, signal, options)
+  }
+
+  /** Moves the wall time on; negative = the machine's clock is set back. */
+  step(byMs: number): void {
+    this.#aheadMs += byMs
   }
 }
