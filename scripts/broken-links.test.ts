@@ -1,11 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { brokenLinks, type ReadPage } from './broken-links.ts'
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
+import { pageOf, ROOT } from './repository.ts'
 
 test('every link of every page leads to a file of the repository, and to a heading of it', () => {
   const listed = ['ls-files', '--cached', '--others', '--exclude-standard', '*.md']
@@ -31,5 +29,17 @@ test('a link to a file, a folder or a heading that is not there is named', () =>
     'docs/a.md: b.md#second-part names no heading',
     'docs/a.md: ../c/d.ts is not there',
     'docs/a.md: e.md is not there',
+  ])
+})
+
+test('a link by the address of the repository is followed into the tree', () => {
+  const to = (path: string): string => `[x](${pageOf(path, 'blob')})`
+  const pages: Readonly<Record<string, string>> = {
+    'packages/a/README.md': `${to('docs/b.md')} ${to('docs/b.md#gone')} ${to('docs/c.md')}`,
+    'docs/b.md': '## First part\n',
+  }
+  expect(brokenLinks('packages/a/README.md', (path) => pages[path])).toEqual([
+    `packages/a/README.md: ${pageOf('docs/b.md#gone', 'blob')} names no heading`,
+    `packages/a/README.md: ${pageOf('docs/c.md', 'blob')} is not there`,
   ])
 })

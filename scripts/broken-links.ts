@@ -1,16 +1,19 @@
+import { pageOf } from './repository.ts'
+
 const LINK = /\[[^\]]*\]\((?<target>[^)\s]+)(?:\s+"[^"]*")?\)/g
 const FENCE = /^```[\s\S]*?^```/gm
 
 /** Reads a page of the repository; `''` for another file or a folder, undefined when there is nothing. */
 export type ReadPage = (path: string) => string | undefined
 
-/** Links of a page that lead to no file of the repository, or to no heading of it. */
+/** Links of a page that lead to no file of the repository, or to no heading of it; by its address on the main branch, too. */
 export function brokenLinks(path: string, readPage: ReadPage): readonly string[] {
   const text = (readPage(path) ?? '').replaceAll(FENCE, '')
   return [...text.matchAll(LINK)].flatMap(({ groups }) => {
     const link = groups?.['target'] ?? ''
-    if (/^[a-z]+:/.test(link)) return []
-    const [file = '', heading] = link.split('#')
+    const inTree = link.replace(pageOf('', 'blob'), '/').replace(pageOf('', 'tree'), '/')
+    if (/^[a-z]+:/.test(inTree)) return []
+    const [file = '', heading] = inTree.split('#')
     const target = file === '' ? path : new URL(file, `file:///${path}`).pathname.slice(1)
     const page = readPage(decodeURI(target))
     if (page === undefined) return [`${path}: ${link} is not there`]
