@@ -1,7 +1,6 @@
 import {
   continuationPosition,
   encodeContinuation,
-  evenRanges,
   feedRangeId,
   lsn,
   partitionKeyDefinition,
@@ -15,6 +14,7 @@ import {
   type FeedWaitRequest,
   type StartPosition,
 } from '@tidemark/contracts'
+import { evenRanges } from '@tidemark/contracts/internal'
 import { machineMs } from '../measuring/stopwatch.ts'
 
 const RID = 'c3ludGhldGlj'

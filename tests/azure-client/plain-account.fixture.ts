@@ -9,7 +9,8 @@ import {
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Clock, JsonRecord } from '@tidemark/contracts'
+import type { Clock } from '@tidemark/contracts'
+import type { JsonRecord } from '@tidemark/contracts/internal'
 
 /** What is asked, as faults see it. */
 export interface AskedRequest {

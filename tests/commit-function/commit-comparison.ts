@@ -2,10 +2,10 @@ import { AssertionError, deepStrictEqual } from 'node:assert/strict'
 import {
   effectivePartitionKey,
   errorCode,
-  evenRanges,
   partitionKeyDefinition,
   partitionKeyText,
 } from '@tidemark/contracts'
+import { evenRanges } from '@tidemark/contracts/internal'
 import { openPostgresEngine } from '@tidemark/engine-postgres'
 import type {
   CollectionDefinition,

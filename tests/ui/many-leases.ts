@@ -1,4 +1,5 @@
-import { evenRanges, feedRangeId, type HostIdentity, type LeaseGroup } from '@tidemark/contracts'
+import { feedRangeId, type HostIdentity, type LeaseGroup } from '@tidemark/contracts'
+import { evenRanges } from '@tidemark/contracts/internal'
 import { DocumentLeaseStore } from '@tidemark/processor'
 import type { Store } from '@tidemark/store'
 import type { Order } from './worker-process.ts'

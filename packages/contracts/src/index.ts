@@ -1,10 +1,10 @@
 export { AddressUnavailableError } from './errors/address-unavailable-error.ts'
 export { AllVersionsOffError } from './errors/all-versions-off-error.ts'
-export { assertNever } from './errors/assert-never.ts'
+
 export { BadRequestError } from './errors/bad-request-error.ts'
 export { BatchFailedError } from './errors/batch-failed-error.ts'
 export { CodedError, errorCode } from './errors/coded-error.ts'
-export { hideCredentials } from './errors/hide-credentials.ts'
+
 export { CommitTooLargeError } from './errors/commit-too-large-error.ts'
 export { DocumentTooLargeError } from './errors/document-too-large-error.ts'
 export { FencedWriteError } from './errors/fenced-write-error.ts'
@@ -12,7 +12,7 @@ export { ForbiddenError } from './errors/forbidden-error.ts'
 export { HorizonPassedError } from './errors/horizon-passed-error.ts'
 export { HostReplacedError } from './errors/host-replaced-error.ts'
 export { HostStoppedError } from './errors/host-stopped-error.ts'
-export { importOptional } from './errors/import-optional.ts'
+
 export { InvalidContinuationError } from './errors/invalid-continuation-error.ts'
 export { InvalidDocumentError } from './errors/invalid-document-error.ts'
 export { InvalidOptionError } from './errors/invalid-option-error.ts'
@@ -47,47 +47,12 @@ export { UniqueKeyError } from './errors/unique-key-error.ts'
 export { UnsupportedNodeError } from './errors/unsupported-node-error.ts'
 export { UnsupportedServerError } from './errors/unsupported-server-error.ts'
 
-export { answerDateMs, answerLsn, type AnswerHeader } from './protocol/answer-headers.ts'
-export { batchDocuments, wireOperations } from './protocol/batch-on-wire.ts'
-export { containerKey } from './protocol/container-key.ts'
-export { documentText, idOnPath, jsonText, type DocumentText } from './protocol/document-text.ts'
-export { isJsonRecord, type JsonRecord } from './protocol/json-record.ts'
-export { PresentPkRanges, type ListedRange } from './protocol/present-pk-ranges.ts'
-export {
-  FAILED_DEPENDENCY,
-  INTERNAL_ERROR,
-  wireStatus,
-  type WireStatus,
-} from './protocol/status-codes.ts'
-export { storedOf } from './protocol/stored-of.ts'
-export {
-  accountHost,
-  v3LeasePrefix,
-  v3MonitoredName,
-  type V3Monitored,
-} from './protocol/v3-lease-prefix.ts'
-export {
-  errorOfWire,
-  unknownOutcome,
-  type RequestEffect,
-  type RequestSubject,
-  type WireFailure,
-} from './protocol/wire-error.ts'
-
-export { EMULATOR_KEY } from './network/emulator-key.ts'
-export { bracketedHost, reachableHost } from './network/listening-address.ts'
-export { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from './network/loopback.ts'
-
-export { LimitedLog, type LogEntry } from './logging/limited-log.ts'
-export { describeError, logText } from './logging/log-text.ts'
-export { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from './logging/logger.ts'
+export { type LogFields, type Logger, type LogLevel } from './logging/logger.ts'
 export { textLogger } from './logging/text-logger.ts'
 
 export type { Clock, SleepOptions } from './clock.ts'
 export type { Random } from './random.ts'
-export { assertSupportedNode } from './platform/assert-supported-node.ts'
-export { parseHttpDate } from './platform/http-date.ts'
-export { stderrLogger } from './platform/stderr-logger.ts'
+
 export { systemClock } from './platform/system-clock.ts'
 export { systemRandom } from './platform/system-random.ts'
 
@@ -105,39 +70,16 @@ export type {
   WriteOptions,
   WriteResult,
 } from './documents/document-collection.ts'
-export {
-  SYSTEM_PROPERTIES,
-  type DocumentBody,
-  type Stored,
-  type SystemProperties,
-} from './documents/document.ts'
-export {
-  DocumentStamp,
-  type StampedCollection,
-  documentEtag,
-  etagLsn,
-  ownRidPart,
-  type DocumentVersion,
-} from './documents/document-stamp.ts'
+export { type DocumentBody, type Stored, type SystemProperties } from './documents/document.ts'
+
 export type { BulkOperation, BulkOutcome } from './documents/bulk.ts'
-export { patchUnderCondition } from './documents/patch-under-condition.ts'
+
 export type { PatchOperation } from './documents/patch.ts'
 
+export { effectivePartitionKey, divideRange } from './partition-key/effective-partition-key.ts'
+
 export {
-  effectivePartitionKey,
-  epkPrefixRange,
-  divideRange,
-  evenRanges,
-} from './partition-key/effective-partition-key.ts'
-export { murmur3x64, murmur3x86 } from './partition-key/murmur3.ts'
-export {
-  extractPartitionKey,
-  keyComponents,
-  parsePartitionKeyText,
-  partitionKeyComponents,
   partitionKeyDefinition,
-  partitionKeyOf,
-  partitionKeyPathSegments,
   partitionKeyText,
   type PartitionKey,
   type PartitionKeyComponent,
@@ -145,30 +87,7 @@ export {
 } from './partition-key/partition-key.ts'
 
 export type { Change, DocumentChange, PendingDeleteChange, VersionChange } from './feed/change.ts'
-export {
-  LIVE_ROW,
-  PENDING_DELETE_ROW,
-  feedVersion,
-  type FeedRow,
-  type RowKind,
-  type VersionRow,
-} from './feed/feed-row.ts'
-export {
-  changeEpk,
-  changeKeyText,
-  parseChange,
-  storableChange,
-  type StorableChange,
-} from './feed/storable-change.ts'
-export {
-  changeOfRow,
-  changesOfPortable,
-  damageIn,
-  findDamage,
-  portableChanges,
-  type ChangeDamage,
-  type PortableChanges,
-} from './feed/stored-change.ts'
+
 export type {
   ChangeFeedSource,
   FeedLag,
@@ -265,23 +184,12 @@ export {
 } from './leases/lease-store.ts'
 export type { AnnouncedPresence, Presence } from './presence.ts'
 export {
-  observedCall,
   type Telemetry,
   type TelemetryCall,
   type TelemetryItem,
   type TracedMessage,
 } from './telemetry.ts'
-export {
-  checkOptions,
-  describeValue,
-  optionGroup,
-  optionHaving,
-  option,
-  requiredOption,
-  optionRule,
-  type OptionRule,
-  type OptionRules,
-} from './options/check-options.ts'
+
 export type {
   BatchAttempts,
   Checkpoint,

@@ -1,12 +1,10 @@
+import { StoreUnavailableError, UnauthorizedError, type CodedError } from '@tidemark/contracts'
 import {
-  StoreUnavailableError,
-  UnauthorizedError,
   errorOfWire,
   isJsonRecord,
   unknownOutcome,
-  type CodedError,
   type RequestSubject,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import { headerOf } from './cosmos-container.ts'
 
 /** Names of errors with which credentials of `@azure/identity` fail. */

@@ -1,13 +1,15 @@
 import {
   ResourceNotFoundError,
   UnsupportedServerError,
+  type PartitionKeyDefinition,
+} from '@tidemark/contracts'
+import {
   checkOptions,
   optionHaving,
   containerKey,
   requiredOption,
   type OptionRule,
-  type PartitionKeyDefinition,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import { callClient } from './client-error.ts'
 import { recordOf, type CosmosContainer } from './cosmos-container.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonRecord } from '@tidemark/contracts'
+import type { JsonRecord } from '@tidemark/contracts/internal'
 
 /** Headers of an answer, by their names in lower case. */
 export type AnswerHeaders = Readonly<Record<string, unknown>>

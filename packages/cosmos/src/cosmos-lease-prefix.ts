@@ -1,4 +1,4 @@
-import { checkOptions, option, requiredOption, v3LeasePrefix } from '@tidemark/contracts'
+import { checkOptions, option, requiredOption, v3LeasePrefix } from '@tidemark/contracts/internal'
 import { KnownContainer } from './container-facts.ts'
 import type { CosmosContainer } from './cosmos-container.ts'
 

@@ -1,14 +1,12 @@
 import {
   LeaseStorageError,
-  checkOptions,
   errorCode,
-  option,
   type Clock,
   type LeaseStore,
-  type OptionRules,
   type Random,
   type RequestOptions,
 } from '@tidemark/contracts'
+import { checkOptions, option, type OptionRules } from '@tidemark/contracts/internal'
 import { DocumentLeaseStore } from '@tidemark/processor'
 import type { CosmosContainer } from './cosmos-container.ts'
 import { cosmosDocuments } from './documents/cosmos-documents.ts'

@@ -4,8 +4,8 @@ import {
   type Clock,
   type FeedRange,
   type GroupPosition,
-  type DocumentVersion,
 } from '@tidemark/contracts'
+import { type DocumentVersion } from '@tidemark/contracts/internal'
 import type {
   CollectionDefinition,
   CollectionRecord,

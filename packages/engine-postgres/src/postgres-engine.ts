@@ -1,9 +1,5 @@
-import {
-  ResourceNotFoundError,
-  StoreClosedError,
-  assertSupportedNode,
-  type Clock,
-} from '@tidemark/contracts'
+import { ResourceNotFoundError, StoreClosedError, type Clock } from '@tidemark/contracts'
+import { assertSupportedNode } from '@tidemark/contracts/internal'
 import type { DatabaseRecord, EngineSupport, StorageEngine } from '@tidemark/store/engine'
 import { CollectionCache } from './catalog/collection-cache.ts'
 import { Connections } from './connection/connections.ts'

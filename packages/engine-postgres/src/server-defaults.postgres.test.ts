@@ -1,9 +1,5 @@
-import {
-  FULL_RANGE,
-  effectivePartitionKey,
-  partitionKeyDefinition,
-  PENDING_DELETE_ROW,
-} from '@tidemark/contracts'
+import { FULL_RANGE, effectivePartitionKey, partitionKeyDefinition } from '@tidemark/contracts'
+import { PENDING_DELETE_ROW } from '@tidemark/contracts/internal'
 import {
   type CollectionDefinition,
   type CollectionRecord,

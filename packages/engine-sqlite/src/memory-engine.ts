@@ -2,12 +2,12 @@ import {
   ResourceExistsError,
   ResourceNotFoundError,
   StoreClosedError,
-  assertSupportedNode,
   systemClock,
   systemRandom,
   type Clock,
   type Random,
 } from '@tidemark/contracts'
+import { assertSupportedNode } from '@tidemark/contracts/internal'
 import {
   annotatedDatabase,
   databaseRid,

@@ -6,8 +6,8 @@ import {
   type Clock,
   type FeedRange,
   type GroupPosition,
-  type DocumentVersion,
 } from '@tidemark/contracts'
+import { type DocumentVersion } from '@tidemark/contracts/internal'
 import {
   type CollectionDefinition,
   type CollectionRecord,

@@ -4,13 +4,13 @@ import {
   ResourceNotFoundError,
   StoreClosedError,
   StoreDamagedError,
-  assertSupportedNode,
   systemClock,
   systemRandom,
   type Clock,
   type Presence,
   type Random,
 } from '@tidemark/contracts'
+import { assertSupportedNode } from '@tidemark/contracts/internal'
 import type {
   DatabaseRecord,
   EngineNotice,

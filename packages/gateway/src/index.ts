@@ -1,4 +1,4 @@
-export { EMULATOR_KEY } from '@tidemark/contracts'
+export { EMULATOR_KEY } from '@tidemark/contracts/internal'
 export type { GatewayKeys } from './authorization/gateway-keys.ts'
 export { createGateway, type Gateway } from './server/gateway.ts'
 export type { GatewayFailure, GatewayOptions, ServedRequest } from './server/gateway-options.ts'

@@ -4,10 +4,6 @@ import {
   LeaseStoreVolatileError,
   systemClock,
   systemRandom,
-  checkOptions,
-  option,
-  requiredOption,
-  optionHaving,
   type Clock,
   type DurabilityLevel,
   type LeaseDurability,
@@ -15,8 +11,14 @@ import {
   type LeaseStore,
   type RequestOptions,
   type Random,
-  type OptionRules,
 } from '@tidemark/contracts'
+import {
+  checkOptions,
+  option,
+  requiredOption,
+  optionHaving,
+  type OptionRules,
+} from '@tidemark/contracts/internal'
 import { DURABILITY_LEVELS, judgeDurability, type JudgedDurability } from './judge-durability.ts'
 import { replyText } from './lease-replies.ts'
 import { RedisCalls } from './redis-calls.ts'

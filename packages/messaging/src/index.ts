@@ -49,7 +49,7 @@ export type {
 } from './entities/options.ts'
 export type { Message, PropertyValue, ReceivedMessage } from './messages/message.ts'
 export { isSessionId } from './messages/message-id.ts'
-export type { MessageFront } from './broker/message-front.ts'
+
 export { amqpCondition } from './errors/conditions.ts'
 export { InvalidRuleError } from './errors/invalid-rule-error.ts'
 export { LinkClosedError } from './errors/link-closed-error.ts'

@@ -1,12 +1,11 @@
 import { SetMetadata, type InjectionToken } from '@nestjs/common'
+import { type Change, type ObserverContext } from '@tidemark/contracts'
 import {
   checkOptions,
   option,
   requiredOption,
-  type Change,
-  type ObserverContext,
   type OptionRules,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import type { FeedOptions, HostOptions } from '@tidemark/processor'
 
 /** What a handler's host follows, and how. What is not given here is as in `TidemarkModule.forRoot`. */

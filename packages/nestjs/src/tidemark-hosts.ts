@@ -7,15 +7,12 @@ import {
 } from '@nestjs/common'
 import type { DiscoveryService, ModuleRef } from '@nestjs/core'
 import {
-  checkOptions,
   errorCode,
   InvalidOptionError,
-  option,
-  optionRule,
   textLogger,
   type Logger as TidemarkLogger,
-  type OptionRules,
 } from '@tidemark/contracts'
+import { checkOptions, option, optionRule, type OptionRules } from '@tidemark/contracts/internal'
 import {
   ChangeFeedProcessorHost,
   type ChangeFeedProcessorHostOptions,

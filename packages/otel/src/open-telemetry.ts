@@ -11,10 +11,6 @@ import {
   type Tracer,
 } from '@opentelemetry/api'
 import {
-  checkOptions,
-  option,
-  optionHaving,
-  optionRule,
   systemClock,
   type Clock,
   type Telemetry,
@@ -22,6 +18,7 @@ import {
   type TelemetryItem,
   type TracedMessage,
 } from '@tidemark/contracts'
+import { checkOptions, option, optionHaving, optionRule } from '@tidemark/contracts/internal'
 import { ATTRIBUTE, SYSTEM } from './attributes.ts'
 import { errorTypeOf } from './error-type.ts'
 import { counterOf, histogramOf } from './metrics.ts'

@@ -52,8 +52,7 @@ export {
   type LeaseOperation,
   type MemoryLeaseStoreOptions,
 } from './lease-stores/memory-lease-store.ts'
-export { leaseState } from './estimation/lease-estimate.ts'
-export { missingKeys, type MissingKeys } from './estimation/missing-keys.ts'
+
 export {
   DocumentLeaseStore,
   type DocumentLeaseStoreOptions,
@@ -74,15 +73,9 @@ export {
   type SeekOptions,
 } from './administration/processor-group.ts'
 export type { MoveOptions, WaitUntilDrainedOptions } from './administration/while-drained.ts'
-export {
-  liveOwner,
-  type GroupHost,
-  type GroupLease,
-  type GroupStatus,
-} from './administration/group-status.ts'
+export { type GroupHost, type GroupLease, type GroupStatus } from './administration/group-status.ts'
 export type { MovedLease } from './administration/move-positions.ts'
 export {
-  positionsSnapshot,
   type PositionsSnapshot,
   type SnapshotPosition,
 } from './administration/positions-snapshot.ts'

@@ -5,14 +5,13 @@ import {
   InvalidOptionError,
   PreconditionFailedError,
   ResourceNotFoundError,
-  assertNever,
-  documentEtag,
   lsn,
   type DocumentBody,
   type EtagConditions,
   type Lsn,
   type PartitionKey,
 } from '@tidemark/contracts'
+import { assertNever, documentEtag } from '@tidemark/contracts/internal'
 import { checkedDocumentId } from './catalog/resource-names.ts'
 import type { Collection } from './collection.ts'
 import { invalidTtl, type EncodedPartitionKey } from './documents/document-encoder.ts'

@@ -1,4 +1,5 @@
-import { DocumentStamp, ResourceNotFoundError, errorCode, type Presence } from '@tidemark/contracts'
+import { ResourceNotFoundError, errorCode, type Presence } from '@tidemark/contracts'
+import { DocumentStamp } from '@tidemark/contracts/internal'
 import type { CollectionOptions } from './catalog/collection-options.ts'
 import type { KnownCollections } from './catalog/known-collections.ts'
 import { collectionSelfLink } from './engine/resource-ids.ts'

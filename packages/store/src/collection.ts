@@ -1,5 +1,4 @@
 import {
-  checkOptions,
   ResourceNotFoundError,
   type BatchOperation,
   type BulkOperation,
@@ -33,6 +32,7 @@ import {
   type Stored,
   type WriteOptions,
 } from '@tidemark/contracts'
+import { checkOptions } from '@tidemark/contracts/internal'
 import {
   addWaitingGroup,
   changeSettings,

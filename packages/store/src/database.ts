@@ -1,9 +1,5 @@
-import {
-  checkOptions,
-  errorCode,
-  ResourceNotFoundError,
-  type DocumentBody,
-} from '@tidemark/contracts'
+import { errorCode, ResourceNotFoundError, type DocumentBody } from '@tidemark/contracts'
+import { checkOptions } from '@tidemark/contracts/internal'
 import {
   commitAtomically,
   type AtomicCommitOptions,

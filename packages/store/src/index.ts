@@ -2,7 +2,6 @@ export type {
   AllVersionsPolicy,
   CollectionDefinition,
   CollectionRecord,
-  DatabaseRecord,
   PendingDeletePolicy,
   UniqueKey,
 } from './engine/catalog.ts'
@@ -20,13 +19,8 @@ export type {
   AtomicOperation,
   AtomicWrite,
 } from './atomic-commit.ts'
+export { type CollectionOptions, type PartitionKeyOption } from './catalog/collection-options.ts'
 export {
-  MAX_PARTITION_COUNT,
-  type CollectionOptions,
-  type PartitionKeyOption,
-} from './catalog/collection-options.ts'
-export {
-  isTtl,
   type AllVersionsOptions,
   type CollectionSettings,
   type PendingDeleteOptions,
@@ -36,7 +30,7 @@ export type { ReadExpiryOptions } from './catalog/read-expiry.ts'
 export type { RangesPage } from './catalog/read-ranges.ts'
 export type { TextWriteResult } from './documents/open-collection.ts'
 export type { BatchOptions } from './documents/outbox.ts'
-export { readPartitionText, type ReadTextResult } from './documents/read-document.ts'
+export { type ReadTextResult } from './documents/read-document.ts'
 export type { TextBatchResult } from './documents/transactional-batch.ts'
 export type { DocumentsPage, ReadDocumentsOptions } from './documents/read-documents.ts'
 export { AtomicWriteFailedError } from './errors/atomic-write-failed-error.ts'

@@ -1,17 +1,19 @@
 import {
   InvalidOptionError,
-  assertSupportedNode,
-  checkOptions,
   errorCode,
-  option,
-  optionHaving,
-  requiredOption,
   systemClock,
   systemRandom,
   type Clock,
-  type OptionRules,
   type Random,
 } from '@tidemark/contracts'
+import {
+  assertSupportedNode,
+  checkOptions,
+  option,
+  optionHaving,
+  requiredOption,
+  type OptionRules,
+} from '@tidemark/contracts/internal'
 import { checkedAnnotation } from './catalog/collection-settings.ts'
 import { KnownCollections } from './catalog/known-collections.ts'
 import { checkedResourceId } from './catalog/resource-names.ts'

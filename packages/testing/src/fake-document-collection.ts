@@ -3,14 +3,10 @@ import {
   CodedError,
   FULL_RANGE,
   lsn,
-  partitionKeyOf,
   partitionKeyText,
   PreconditionFailedError,
   ResourceExistsError,
   ResourceNotFoundError,
-  extractPartitionKey,
-  partitionKeyComponents,
-  partitionKeyPathSegments,
   type BatchOperation,
   type BatchResult,
   type Clock,
@@ -27,6 +23,12 @@ import {
   type WriteOptions,
   type WriteResult,
 } from '@tidemark/contracts'
+import {
+  partitionKeyOf,
+  extractPartitionKey,
+  partitionKeyComponents,
+  partitionKeyPathSegments,
+} from '@tidemark/contracts/internal'
 
 export interface FakeDocumentCollectionOptions {
   clock: Clock

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
 import {
-  DocumentStamp,
   HorizonPassedError,
   InvalidContinuationError,
   InvalidOptionError,
-  LIVE_ROW,
   RangeGoneError,
-  changeOfRow,
   continuationPosition,
   divideRange,
   effectivePartitionKey,
   encodeContinuation,
-  evenRanges,
   feedRangeId,
   lsn,
   partitionKeyDefinition,
@@ -39,6 +35,7 @@ import {
   type PositionAtRequest,
   type RangePosition,
 } from '@tidemark/contracts'
+import { DocumentStamp, LIVE_ROW, changeOfRow, evenRanges } from '@tidemark/contracts/internal'
 import { FakeGroupPositions } from './fake-group-positions.ts'
 import { FakeRange, middleOf, type FakeDocument, type FakeWaiter } from './fake-feed-range.ts'
 

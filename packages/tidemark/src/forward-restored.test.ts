@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { copySqliteStore } from '@tidemark/engine-sqlite'
+import { copySqliteStore } from '@tidemark/engine-sqlite/internal'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
   forwardChanges,

@@ -1,12 +1,5 @@
-import {
-  checkOptions,
-  InvalidOptionError,
-  option,
-  optionHaving,
-  type Clock,
-  type OptionRules,
-  type Random,
-} from '@tidemark/contracts'
+import { InvalidOptionError, type Clock, type Random } from '@tidemark/contracts'
+import { checkOptions, option, optionHaving, type OptionRules } from '@tidemark/contracts/internal'
 import type { PostgresEngineOptions } from '@tidemark/engine-postgres'
 import { openMemoryEngine, openSqliteEngine } from '@tidemark/engine-sqlite'
 import { Store, type MaintenanceMode, type StorageEngine } from '@tidemark/store'

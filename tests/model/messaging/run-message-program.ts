@@ -1,4 +1,4 @@
-import { assertNever } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import { lockToken, type Delivery, type SessionHold } from '@tidemark/store/messages'
 import { Difference, expectSame, expectThat } from '../difference.ts'
 import { ModelEntity, type ModelMessage } from './message-model.ts'

@@ -1,6 +1,5 @@
 import {
   InvalidOptionError,
-  describeValue,
   type Change,
   type ChangeFeedSource,
   type DocumentBody,
@@ -11,6 +10,7 @@ import {
   type Stored,
   type VersionChange,
 } from '@tidemark/contracts'
+import { describeValue } from '@tidemark/contracts/internal'
 import {
   MemoryLeaseStore,
   cosmosDefaults,

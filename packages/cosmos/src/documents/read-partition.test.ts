@@ -1,4 +1,4 @@
-import type { AnswerHeader } from '@tidemark/contracts'
+import type { AnswerHeader } from '@tidemark/contracts/internal'
 import { expect, test } from 'vitest'
 import { readInPages, type PartitionPage } from './read-partition.ts'
 

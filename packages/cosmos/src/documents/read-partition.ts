@@ -1,12 +1,5 @@
-import {
-  StoreUnavailableError,
-  answerDateMs,
-  answerLsn,
-  storedOf,
-  type AnswerHeader,
-  type DocumentBody,
-  type Stored,
-} from '@tidemark/contracts'
+import { StoreUnavailableError, type DocumentBody, type Stored } from '@tidemark/contracts'
+import { answerDateMs, answerLsn, storedOf, type AnswerHeader } from '@tidemark/contracts/internal'
 
 export interface PartitionRead<T extends DocumentBody> {
   readonly documents: readonly Stored<T>[]

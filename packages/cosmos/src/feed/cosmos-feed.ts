@@ -3,13 +3,11 @@ import {
   ResourceNotFoundError,
   StoreUnavailableError,
   UnsupportedServerError,
-  PresentPkRanges,
   checkedStart,
   continuationPosition,
   divideRange,
   encodeContinuation,
   errorCode,
-  errorOfWire,
   feedRangeId,
   lsn,
   rangeContains,
@@ -25,11 +23,15 @@ import {
   type FeedStartRequest,
   type FeedSupport,
   type JoinPositionsRequest,
-  type ListedRange,
   type PositionAtRequest,
-  type RequestSubject,
   type SourceRange,
 } from '@tidemark/contracts'
+import {
+  PresentPkRanges,
+  errorOfWire,
+  type ListedRange,
+  type RequestSubject,
+} from '@tidemark/contracts/internal'
 import { callClient } from '../client-error.ts'
 import { KnownContainer, type ContainerFacts } from '../container-facts.ts'
 import { headerOf } from '../cosmos-container.ts'

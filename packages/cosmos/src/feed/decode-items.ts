@@ -1,18 +1,20 @@
 import {
   UnsupportedServerError,
-  extractPartitionKey,
   lsn,
-  partitionKeyOf,
-  partitionKeyPathSegments,
   type Change,
   type DocumentBody,
   type FeedMode,
   type Stored,
   type VersionChange,
+} from '@tidemark/contracts'
+import {
+  extractPartitionKey,
+  partitionKeyOf,
+  partitionKeyPathSegments,
   isJsonRecord,
   type JsonRecord,
   storedOf,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import type { ContainerFacts } from '../container-facts.ts'
 
 /**

@@ -1,4 +1,5 @@
-import { isJsonRecord, rangesEqual, type FeedRange } from '@tidemark/contracts'
+import { rangesEqual, type FeedRange } from '@tidemark/contracts'
+import { isJsonRecord } from '@tidemark/contracts/internal'
 import type { CosmosContainer, FeedIterator, IteratorPage } from '../cosmos-container.ts'
 import { headerOf } from '../cosmos-container.ts'
 import { moduleOf, type ClientModule } from '../platform/client-module.ts'

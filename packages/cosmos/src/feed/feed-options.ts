@@ -1,10 +1,5 @@
-import {
-  checkOptions,
-  InvalidOptionError,
-  option,
-  optionRule,
-  type OptionRules,
-} from '@tidemark/contracts'
+import { InvalidOptionError } from '@tidemark/contracts'
+import { checkOptions, option, optionRule, type OptionRules } from '@tidemark/contracts/internal'
 
 /** How to read the feed of a container. */
 export interface CosmosFeedOptions {

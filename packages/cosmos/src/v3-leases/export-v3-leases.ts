@@ -1,22 +1,24 @@
 import {
-  checkOptions,
   commonKeys,
   decodeContinuation,
   feedRangeId,
   InvalidOptionError,
   lsn,
-  option,
-  optionRule,
   parseFeedRangeId,
-  requiredOption,
   systemClock,
   type Clock,
   type FeedMode,
   type FeedRange,
   type LeaseStore,
   type Lsn,
-  type OptionRules,
 } from '@tidemark/contracts'
+import {
+  checkOptions,
+  option,
+  optionRule,
+  requiredOption,
+  type OptionRules,
+} from '@tidemark/contracts/internal'
 import { ProcessorGroup, type SnapshotPosition } from '@tidemark/processor'
 import { LeasesInUseError } from './leases-in-use-error.ts'
 import type { MonitoredContainer } from './monitored-container.ts'

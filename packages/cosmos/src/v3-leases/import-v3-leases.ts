@@ -1,14 +1,10 @@
 import {
   checkedStart,
-  checkOptions,
   commonKeys,
   feedRangeId,
   InvalidOptionError,
   LeaseStorageError,
-  option,
-  optionRule,
   rangesOverlap,
-  requiredOption,
   systemClock,
   type ChangeFeedSource,
   type Clock,
@@ -17,15 +13,17 @@ import {
   type FeedRange,
   type LeaseStore,
   type Lsn,
-  type OptionRules,
   type StartPosition,
 } from '@tidemark/contracts'
 import {
-  positionsSnapshot,
-  ProcessorGroup,
-  type MovedLease,
-  type PositionsSnapshot,
-} from '@tidemark/processor'
+  checkOptions,
+  option,
+  optionRule,
+  requiredOption,
+  type OptionRules,
+} from '@tidemark/contracts/internal'
+import { ProcessorGroup, type MovedLease, type PositionsSnapshot } from '@tidemark/processor'
+import { positionsSnapshot } from '@tidemark/processor/internal'
 import type { MonitoredContainer } from './monitored-container.ts'
 import type { V3Lease } from './v3-lease.ts'
 import type { V3Reader } from './v3-prefix.ts'

@@ -1,11 +1,11 @@
 import {
   UnsupportedServerError,
   feedRangeId,
-  isJsonRecord,
   parseFeedRangeId,
   type FeedRange,
   type RequestOptions,
 } from '@tidemark/contracts'
+import { isJsonRecord } from '@tidemark/contracts/internal'
 import { KnownContainer } from '../container-facts.ts'
 import type { CosmosContainer } from '../cosmos-container.ts'
 

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
   errorCode,
-  isJsonRecord,
   LeasesChangedError,
   LeaseStorageError,
   UnsupportedServerError,
   type RequestOptions,
 } from '@tidemark/contracts'
+import { isJsonRecord } from '@tidemark/contracts/internal'
 import { callClient } from '../client-error.ts'
 import { recordOf, type CosmosContainer } from '../cosmos-container.ts'
 import { serverDateMs } from '../platform/server-date.ts'

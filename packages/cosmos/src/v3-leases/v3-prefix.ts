@@ -1,4 +1,4 @@
-import { accountHost, v3MonitoredName } from '@tidemark/contracts'
+import { accountHost, v3MonitoredName } from '@tidemark/contracts/internal'
 
 /** What makes the ids of a V3 processor's documents. */
 export interface V3ProcessorName {

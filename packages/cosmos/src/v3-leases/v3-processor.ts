@@ -1,12 +1,11 @@
+import { InvalidOptionError, type RequestOptions } from '@tidemark/contracts'
 import {
-  InvalidOptionError,
   option,
   optionRule,
   requiredOption,
   type OptionRule,
   type OptionRules,
-  type RequestOptions,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import { containerRule } from '../container-facts.ts'
 import type { CosmosContainer } from '../cosmos-container.ts'
 import { readMonitored, type MonitoredContainer } from './monitored-container.ts'

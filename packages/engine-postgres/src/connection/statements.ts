@@ -1,4 +1,4 @@
-import { murmur3x86 } from '@tidemark/contracts'
+import { murmur3x86 } from '@tidemark/contracts/internal'
 import type { Dialect } from '../dialect/dialect.ts'
 import type { Statement } from './sql.ts'
 

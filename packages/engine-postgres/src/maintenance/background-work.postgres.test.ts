@@ -1,8 +1,5 @@
-import {
-  PENDING_DELETE_ROW,
-  effectivePartitionKey,
-  partitionKeyDefinition,
-} from '@tidemark/contracts'
+import { effectivePartitionKey, partitionKeyDefinition } from '@tidemark/contracts'
+import { PENDING_DELETE_ROW } from '@tidemark/contracts/internal'
 import { sharedPostgres, type SharedPostgres } from '@tidemark/testing/servers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { EPOCH_JUMP } from '../schema/epoch-jump.ts'

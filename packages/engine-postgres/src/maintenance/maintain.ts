@@ -1,4 +1,4 @@
-import { assertNever } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import type { MaintenanceTask } from '@tidemark/store/engine'
 import type { ReadContext } from '../reader/read-context.ts'
 import { expireDocuments } from './expire-documents.ts'

@@ -3,8 +3,8 @@ import {
   effectivePartitionKey,
   partitionKeyDefinition,
   partitionKeyText,
-  type FeedRow,
 } from '@tidemark/contracts'
+import { type FeedRow } from '@tidemark/contracts/internal'
 import {
   rangeOfEpk,
   type CollectionDefinition,

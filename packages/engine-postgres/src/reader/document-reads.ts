@@ -1,4 +1,5 @@
-import { ResourceNotFoundError, type DocumentVersion } from '@tidemark/contracts'
+import { ResourceNotFoundError } from '@tidemark/contracts'
+import { type DocumentVersion } from '@tidemark/contracts/internal'
 import type { DocumentKey } from '@tidemark/store/engine'
 import { integerArray, textArray } from '../connection/binary-array.ts'
 import { booleanColumn, numberColumn } from '../connection/columns.ts'

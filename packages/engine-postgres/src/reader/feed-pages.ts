@@ -1,4 +1,5 @@
-import { AllVersionsOffError, type FeedRow, type VersionRow } from '@tidemark/contracts'
+import { AllVersionsOffError } from '@tidemark/contracts'
+import { type FeedRow, type VersionRow } from '@tidemark/contracts/internal'
 import {
   horizonAt,
   neverExpires,

@@ -1,4 +1,5 @@
-import { ResourceNotFoundError, type DocumentVersion } from '@tidemark/contracts'
+import { ResourceNotFoundError } from '@tidemark/contracts'
+import { type DocumentVersion } from '@tidemark/contracts/internal'
 import { expiredSecond, type DocumentKey, type TtlEra } from '@tidemark/store/engine'
 import { numberColumn, textColumn } from '../connection/columns.ts'
 import type { SqlRow } from '../connection/sql.ts'

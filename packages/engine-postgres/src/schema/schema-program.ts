@@ -1,4 +1,4 @@
-import { murmur3x86 } from '@tidemark/contracts'
+import { murmur3x86 } from '@tidemark/contracts/internal'
 import type { Statements } from '../connection/statements.ts'
 
 /** The step from the previous version of a schema to this one. Released steps are never changed. */

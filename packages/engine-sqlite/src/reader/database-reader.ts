@@ -7,8 +7,8 @@ import {
   type FeedRange,
   type GroupPosition,
   lsn as checkedLsn,
-  type DocumentVersion,
 } from '@tidemark/contracts'
+import { type DocumentVersion } from '@tidemark/contracts/internal'
 import {
   expiredSecond,
   horizonAt,

@@ -1,5 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
-import type { DocumentVersion } from '@tidemark/contracts'
+import type { DocumentVersion } from '@tidemark/contracts/internal'
 import type { ScanPage, ScanPosition, ScanQuery } from '@tidemark/store/engine'
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'

@@ -1,4 +1,5 @@
-import { InvalidOptionError, assertNever } from '@tidemark/contracts'
+import { InvalidOptionError } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import type { CollectionRow, RangeRow } from '../connection/catalog-rows.ts'
 import { raiseCatalogVersion } from '../connection/head.ts'
 import { foldSegments } from './maintenance/fold-segments.ts'

@@ -1,11 +1,5 @@
-import {
-  isLoopbackHost,
-  isLoopbackOrigin,
-  type Clock,
-  ForbiddenError,
-  UnauthorizedError,
-  parseHttpDate,
-} from '@tidemark/contracts'
+import { type Clock, ForbiddenError, UnauthorizedError } from '@tidemark/contracts'
+import { isLoopbackHost, isLoopbackOrigin, parseHttpDate } from '@tidemark/contracts/internal'
 import {
   acceptedKeys,
   includesEmulatorKey,

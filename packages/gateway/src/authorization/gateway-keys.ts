@@ -1,13 +1,13 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
+import { InvalidOptionError } from '@tidemark/contracts'
 import {
   checkOptions,
   EMULATOR_KEY,
-  InvalidOptionError,
   optionGroup,
   optionRule,
   requiredOption,
   type OptionRule,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 
 /** Keys that the gateway accepts, each base64 text of a shared secret. */
 export interface GatewayKeys {

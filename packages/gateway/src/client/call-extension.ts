@@ -5,8 +5,8 @@ import {
   lsn,
   type FeedPosition,
   type FeedRange,
-  isJsonRecord,
 } from '@tidemark/contracts'
+import { isJsonRecord } from '@tidemark/contracts/internal'
 import {
   EXTENSION_OPERATION,
   OWN_HEADER,

@@ -1,20 +1,22 @@
 import {
-  checkOptions,
   InvalidOptionError,
-  option,
-  requiredOption,
   ResourceNotFoundError,
   StoreUnavailableError,
   systemClock,
   systemRandom,
   type Clock,
-  type OptionRules,
   type Random,
+} from '@tidemark/contracts'
+import {
+  checkOptions,
+  option,
+  requiredOption,
+  type OptionRules,
   errorOfWire,
   unknownOutcome,
   type RequestSubject,
   isJsonRecord,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import { RequestSigner } from '../authorization/request-signer.ts'
 import { OWN_HEADER } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'

@@ -1,11 +1,6 @@
 import {
-  checkOptions,
-  extractPartitionKey,
   lsn,
-  partitionKeyComponents,
-  partitionKeyPathSegments,
   partitionKeyText,
-  patchUnderCondition,
   type BatchOperation,
   type BatchResult,
   type CommitOptions,
@@ -23,6 +18,13 @@ import {
   type Stored,
   type WriteOptions,
   type WriteResult,
+} from '@tidemark/contracts'
+import {
+  checkOptions,
+  extractPartitionKey,
+  partitionKeyComponents,
+  partitionKeyPathSegments,
+  patchUnderCondition,
   wireOperations,
   batchDocuments,
   documentText,
@@ -31,7 +33,7 @@ import {
   PresentPkRanges,
   answerLsn,
   storedOf,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import { OWN_HEADER, asciiJson } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { NOTHING_CAME, callToWrite, callWaiting } from './call-extension.ts'

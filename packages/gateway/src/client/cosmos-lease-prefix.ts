@@ -1,4 +1,4 @@
-import { checkOptions, option, requiredOption, v3LeasePrefix } from '@tidemark/contracts'
+import { checkOptions, option, requiredOption, v3LeasePrefix } from '@tidemark/contracts/internal'
 import type { CosmosConnection } from './cosmos-connection.ts'
 import { containerNameRules, RemoteContainer, type ContainerName } from './remote-container.ts'
 

@@ -1,13 +1,11 @@
+import { type Change, type DocumentBody, type FeedPage } from '@tidemark/contracts'
 import {
   changesOfPortable,
-  type Change,
-  type DocumentBody,
-  type FeedPage,
   type FeedRow,
   type PortableChanges,
   type VersionRow,
   isJsonRecord,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import {
   TEXTS_START,
   type FeedRowOnWire,

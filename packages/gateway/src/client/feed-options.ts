@@ -1,4 +1,5 @@
-import { checkOptions, InvalidOptionError, option, type OptionRules } from '@tidemark/contracts'
+import { InvalidOptionError } from '@tidemark/contracts'
+import { checkOptions, option, type OptionRules } from '@tidemark/contracts/internal'
 import { containerNameRules, type ContainerName } from './remote-container.ts'
 
 /** Which feed to read, and how. */

@@ -1,4 +1,5 @@
-import { isJsonRecord, storedOf, type DocumentBody, type Stored } from '@tidemark/contracts'
+import { type DocumentBody, type Stored } from '@tidemark/contracts'
+import { isJsonRecord, storedOf } from '@tidemark/contracts/internal'
 import { callExtension, notOurs } from './call-extension.ts'
 import type { RemoteContainer } from './remote-container.ts'
 

@@ -1,12 +1,14 @@
 import {
   ResourceNotFoundError,
   UnsupportedServerError,
+  type PartitionKeyDefinition,
+} from '@tidemark/contracts'
+import {
   option,
   containerKey,
   requiredOption,
   type OptionRules,
-  type PartitionKeyDefinition,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import { OWN_HEADER } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { INTENDED_CONTAINER } from '../protocol/intended-container.ts'

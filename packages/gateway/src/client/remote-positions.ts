@@ -1,4 +1,5 @@
-import { lsn, type GroupPosition, type GroupPositions, isJsonRecord } from '@tidemark/contracts'
+import { lsn, type GroupPosition, type GroupPositions } from '@tidemark/contracts'
+import { isJsonRecord } from '@tidemark/contracts/internal'
 import { callExtension, callToWrite, notOurs } from './call-extension.ts'
 import type { RemoteContainer } from './remote-container.ts'
 

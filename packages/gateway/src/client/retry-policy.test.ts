@@ -1,4 +1,4 @@
-import type { RequestEffect } from '@tidemark/contracts'
+import type { RequestEffect } from '@tidemark/contracts/internal'
 import { expect, test } from 'vitest'
 import { retryDelayMs, type RequestFailure } from './retry-policy.ts'
 

@@ -1,4 +1,4 @@
-import type { RequestEffect } from '@tidemark/contracts'
+import type { RequestEffect } from '@tidemark/contracts/internal'
 
 /** What a request came to that did not succeed. */
 export type RequestFailure =

@@ -18,9 +18,8 @@ import {
   type JoinPositionsRequest,
   type PositionAtRequest,
   type SourceRange,
-  PresentPkRanges,
-  isJsonRecord,
 } from '@tidemark/contracts'
+import { PresentPkRanges, isJsonRecord } from '@tidemark/contracts/internal'
 import type { ExtensionCall } from '../protocol/extension-wire.ts'
 import {
   NOTHING_CAME,

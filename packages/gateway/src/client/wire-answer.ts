@@ -1,9 +1,5 @@
-import {
-  UnsupportedServerError,
-  isJsonRecord,
-  type JsonRecord,
-  answerDateMs,
-} from '@tidemark/contracts'
+import { UnsupportedServerError } from '@tidemark/contracts'
+import { isJsonRecord, type JsonRecord, answerDateMs } from '@tidemark/contracts/internal'
 import { OWN_HEADER } from '../protocol/extension-wire.ts'
 
 /** What a server answered. */

@@ -1,4 +1,4 @@
-import { isJsonRecord, type JsonRecord } from '@tidemark/contracts'
+import { isJsonRecord, type JsonRecord } from '@tidemark/contracts/internal'
 
 /** The unique keys of a container's definition, as the store takes them; what cannot be read is none. */
 export function uniqueKeysOf(definition: JsonRecord): readonly (readonly string[])[] {

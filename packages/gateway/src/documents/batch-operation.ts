@@ -1,10 +1,5 @@
-import {
-  type BatchOperation,
-  type DocumentBody,
-  BadRequestError,
-  isJsonRecord,
-  type JsonRecord,
-} from '@tidemark/contracts'
+import { type BatchOperation, type DocumentBody, BadRequestError } from '@tidemark/contracts'
+import { isJsonRecord, type JsonRecord } from '@tidemark/contracts/internal'
 import { RequestTooLargeError } from '../errors/request-too-large-error.ts'
 import { parseJson } from '../protocol/request-values.ts'
 import type { QueryBudget } from '../query/query-budget.ts'

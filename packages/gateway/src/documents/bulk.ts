@@ -1,12 +1,12 @@
 import {
   RangeGoneError,
   ResourceNotFoundError,
-  assertNever,
   errorCode,
   rangeContainsEpk,
   type PartitionKeyComponent,
   BadRequestError,
 } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import type { EncodedPartitionKey, RangeRecord } from '@tidemark/store/engine'
 import type { FoundCollection } from '../collections/collection-directory.ts'
 import { assertIntended } from '../protocol/intended-container.ts'

@@ -1,4 +1,4 @@
-import { partitionKeyPathSegments, isJsonRecord } from '@tidemark/contracts'
+import { partitionKeyPathSegments, isJsonRecord } from '@tidemark/contracts/internal'
 import { BadQueryError } from '../query/bad-query-error.ts'
 import { documentPath } from '../query/execution/equalities.ts'
 import type { Query } from '../query/syntax/query.ts'

@@ -1,4 +1,4 @@
-import { isJsonRecord, type JsonRecord } from '@tidemark/contracts'
+import { isJsonRecord, type JsonRecord } from '@tidemark/contracts/internal'
 import type { ComputedProperty } from '../query/query-options.ts'
 
 /** The computed properties of a container's definition; what cannot be read is none. */

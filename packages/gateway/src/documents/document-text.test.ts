@@ -1,4 +1,4 @@
-import { DocumentStamp } from '@tidemark/contracts'
+import { DocumentStamp } from '@tidemark/contracts/internal'
 import { expect, test } from 'vitest'
 import { documentText, feedDocumentText } from './document-text.ts'
 

@@ -1,4 +1,4 @@
-import type { DocumentStamp, DocumentVersion } from '@tidemark/contracts'
+import type { DocumentStamp, DocumentVersion } from '@tidemark/contracts/internal'
 
 /*
  * A stored text begins with `_rid`, `_self`, `_etag`, `_ts` and `_lsn`, none of which can hold what is looked for here.

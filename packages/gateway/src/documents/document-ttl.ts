@@ -4,7 +4,8 @@ import {
   type DocumentBody,
   type PatchOperation,
 } from '@tidemark/contracts'
-import { MAX_TTL_SECONDS, isTtl } from '@tidemark/store'
+import { MAX_TTL_SECONDS } from '@tidemark/store'
+import { isTtl } from '@tidemark/store/engine'
 
 /** What may carry a `ttl`: a document, the steps of a patch, or an operation of a batch that has either. */
 type TtlCarrier =

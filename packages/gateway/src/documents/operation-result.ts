@@ -1,6 +1,7 @@
 import { readCharge, writeCharge } from '../protocol/request-charge.ts'
 import { wireError } from '../protocol/error-answer.ts'
-import { type BatchOperation, FAILED_DEPENDENCY } from '@tidemark/contracts'
+import { type BatchOperation } from '@tidemark/contracts'
+import { FAILED_DEPENDENCY } from '@tidemark/contracts/internal'
 import { documentText } from './document-text.ts'
 import { storedHead } from './stored-head.ts'
 

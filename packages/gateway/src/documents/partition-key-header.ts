@@ -1,9 +1,9 @@
 import {
   InvalidPartitionKeyError,
-  parsePartitionKeyText,
   type PartitionKeyComponent,
   BadRequestError,
 } from '@tidemark/contracts'
+import { parsePartitionKeyText } from '@tidemark/contracts/internal'
 import type { OpenCollection } from '@tidemark/store/engine'
 import { HEADER } from '../protocol/header-names.ts'
 import { hasSystemKey } from '../resources/system-key.ts'

@@ -1,4 +1,5 @@
-import { type PatchOperation, BadRequestError, isJsonRecord } from '@tidemark/contracts'
+import { type PatchOperation, BadRequestError } from '@tidemark/contracts'
+import { isJsonRecord } from '@tidemark/contracts/internal'
 import { parseJson } from '../protocol/request-values.ts'
 import type { QueryBudget } from '../query/query-budget.ts'
 import type { Operation } from '../requests/gateway-request.ts'

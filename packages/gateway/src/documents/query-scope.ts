@@ -1,12 +1,11 @@
 import {
   FULL_RANGE,
   commonKeys,
-  epkPrefixRange,
-  partitionKeyPathSegments,
   type FeedRange,
   type PartitionKeyComponent,
   BadRequestError,
 } from '@tidemark/contracts'
+import { epkPrefixRange, partitionKeyPathSegments } from '@tidemark/contracts/internal'
 import { singleEpkRange, type OpenCollection, type RangeRecord } from '@tidemark/store/engine'
 import { epkBounds } from '../protocol/epk-headers.ts'
 import { HEADER } from '../protocol/header-names.ts'

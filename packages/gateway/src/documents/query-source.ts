@@ -1,11 +1,9 @@
+import { partitionKeyText, type FeedRange, BadRequestError } from '@tidemark/contracts'
 import {
   extractPartitionKey,
   partitionKeyPathSegments,
   parsePartitionKeyText,
-  partitionKeyText,
-  type FeedRange,
-  BadRequestError,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import { positionWithin, type OpenCollection, type ScanPosition } from '@tidemark/store/engine'
 import { documentText } from './document-text.ts'
 import type { DocumentSource } from '../query/document-source.ts'

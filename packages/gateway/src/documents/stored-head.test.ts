@@ -1,4 +1,4 @@
-import { DocumentStamp, documentEtag } from '@tidemark/contracts'
+import { DocumentStamp, documentEtag } from '@tidemark/contracts/internal'
 import { expect, test } from 'vitest'
 import { storedHead } from './stored-head.ts'
 

@@ -1,9 +1,5 @@
-import {
-  type DocumentBody,
-  type WriteOptions,
-  BadRequestError,
-  type JsonRecord,
-} from '@tidemark/contracts'
+import { type DocumentBody, type WriteOptions, BadRequestError } from '@tidemark/contracts'
+import { type JsonRecord } from '@tidemark/contracts/internal'
 import type { TextWriteResult } from '@tidemark/store'
 import { NOT_SUPPORTED, refusalOf } from '../errors/not-supported.ts'
 import { UnsupportedRequestError } from '../errors/unsupported-request-error.ts'

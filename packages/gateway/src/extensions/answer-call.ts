@@ -1,5 +1,6 @@
-import { assertNever, lsn, BadRequestError } from '@tidemark/contracts'
-import { readPartitionText } from '@tidemark/store'
+import { lsn, BadRequestError } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
+import { readPartitionText } from '@tidemark/store/engine'
 import type { FoundCollection } from '../collections/collection-directory.ts'
 import { inRange } from '../documents/key-scope.ts'
 import { fullPartitionKey } from '../documents/partition-key-header.ts'

@@ -9,9 +9,8 @@ import {
   type HeldPosition,
   type StartPosition,
   BadRequestError,
-  isJsonRecord,
-  type JsonRecord,
 } from '@tidemark/contracts'
+import { isJsonRecord, type JsonRecord } from '@tidemark/contracts/internal'
 import { parseIsoDate } from '../platform/iso-date.ts'
 import { OWN_HEADER, type ExtensionCall } from '../protocol/extension-wire.ts'
 import { parseJsonRecord } from '../protocol/request-values.ts'

@@ -1,4 +1,8 @@
-import { LIVE_ROW, type DocumentVersion, type StampedCollection } from '@tidemark/contracts'
+import {
+  LIVE_ROW,
+  type DocumentVersion,
+  type StampedCollection,
+} from '@tidemark/contracts/internal'
 import type { FeedRowsPage } from '@tidemark/store/engine'
 import {
   TEXTS_END,

@@ -1,12 +1,12 @@
 import {
   commonKeys,
-  epkPrefixRange,
   feedRangeId,
   rangeContains,
   RangeGoneError,
   type FeedRange,
   BadRequestError,
 } from '@tidemark/contracts'
+import { epkPrefixRange } from '@tidemark/contracts/internal'
 import { singleEpkRange, type OpenCollection, type RangeRecord } from '@tidemark/store/engine'
 import { partitionKeyPrefix } from '../documents/partition-key-header.ts'
 import { HEADER } from '../protocol/header-names.ts'

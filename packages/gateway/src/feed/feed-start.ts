@@ -1,5 +1,6 @@
 import type { FeedStart, OpenCollection, RangeRecord } from '@tidemark/store/engine'
-import { type FeedMode, type FeedRange, BadRequestError, parseHttpDate } from '@tidemark/contracts'
+import { type FeedMode, type FeedRange, BadRequestError } from '@tidemark/contracts'
+import { parseHttpDate } from '@tidemark/contracts/internal'
 import { HEADER } from '../protocol/header-names.ts'
 import type { GatewayRequest } from '../requests/gateway-request.ts'
 import { parseRangesEtag, type RangePositions } from './range-positions.ts'

@@ -1,9 +1,9 @@
+import { partitionKeyText } from '@tidemark/contracts'
 import {
   extractPartitionKey,
   partitionKeyPathSegments,
-  partitionKeyText,
   isJsonRecord,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import type { OpenCollection } from '@tidemark/store/engine'
 
 /** Of longer texts version 1 hashes, and keeps in the EPK, the beginning only. */

@@ -1,9 +1,5 @@
-import {
-  HorizonPassedError,
-  parsePartitionKeyText,
-  type VersionRow,
-  BadRequestError,
-} from '@tidemark/contracts'
+import { HorizonPassedError, BadRequestError } from '@tidemark/contracts'
+import { parsePartitionKeyText, type VersionRow } from '@tidemark/contracts/internal'
 import { feedDocumentText } from '../documents/document-text.ts'
 import type { OpenCollection } from '@tidemark/store/engine'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'

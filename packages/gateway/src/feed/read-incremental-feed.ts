@@ -1,4 +1,4 @@
-import { LIVE_ROW, feedVersion } from '@tidemark/contracts'
+import { LIVE_ROW, feedVersion } from '@tidemark/contracts/internal'
 import { feedDocumentText } from '../documents/document-text.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { MAX_FEED_CHARS, assertNotBeyond, feedItemCount } from './feed-limits.ts'

@@ -11,8 +11,8 @@ import {
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { AddressUnavailableError } from '@tidemark/contracts'
 import {
-  AddressUnavailableError,
   bracketedHost,
   option,
   optionGroup,
@@ -20,7 +20,7 @@ import {
   reachableHost,
   requiredOption,
   type OptionRules,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import { Connections, shareOf } from './connections.ts'
 import { asksForWebSocket, handOverUpgrades, type UpgradeRequest } from './upgrades.ts'
 

@@ -1,11 +1,5 @@
-import {
-  CodedError,
-  errorCode,
-  ThrottledError,
-  INTERNAL_ERROR,
-  wireStatus,
-  type WireStatus,
-} from '@tidemark/contracts'
+import { CodedError, errorCode, ThrottledError } from '@tidemark/contracts'
+import { INTERNAL_ERROR, wireStatus, type WireStatus } from '@tidemark/contracts/internal'
 import type { Answer } from './answer.ts'
 import { HEADER } from './header-names.ts'
 import { ownErrorHeaders } from './own-error-headers.ts'

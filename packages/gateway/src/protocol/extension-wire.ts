@@ -1,12 +1,5 @@
-import type {
-  DocumentVersion,
-  FeedMode,
-  FeedRange,
-  HeldPosition,
-  RowKind,
-  StartPosition,
-  VersionRow,
-} from '@tidemark/contracts'
+import type { FeedMode, FeedRange, HeldPosition, StartPosition } from '@tidemark/contracts'
+import type { DocumentVersion, RowKind, VersionRow } from '@tidemark/contracts/internal'
 
 /*
  * What the gateway and our own client say to one another beyond the service's protocol (see the README). A client

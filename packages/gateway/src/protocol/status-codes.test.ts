@@ -3,8 +3,8 @@ import {
   RangeGoneError,
   ResourceNotFoundError,
   ThrottledError,
-  wireStatus,
 } from '@tidemark/contracts'
+import { wireStatus } from '@tidemark/contracts/internal'
 import { expect, test } from 'vitest'
 import { errorAnswer, wireError } from './error-answer.ts'
 

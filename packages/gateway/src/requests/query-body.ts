@@ -1,4 +1,5 @@
-import { BadRequestError, isJsonRecord } from '@tidemark/contracts'
+import { BadRequestError } from '@tidemark/contracts'
+import { isJsonRecord } from '@tidemark/contracts/internal'
 import { parseJsonRecord, type ParseBudget } from '../protocol/request-values.ts'
 import type { Json } from '../query/json.ts'
 import type { QueryParameter } from '../query/query-options.ts'

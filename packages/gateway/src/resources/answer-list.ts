@@ -1,4 +1,5 @@
-import { BadRequestError, type JsonRecord } from '@tidemark/contracts'
+import { BadRequestError } from '@tidemark/contracts'
+import { type JsonRecord } from '@tidemark/contracts/internal'
 import type { Answer } from '../protocol/answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { listBody } from '../protocol/list-body.ts'

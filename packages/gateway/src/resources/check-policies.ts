@@ -1,4 +1,5 @@
-import { BadRequestError, isJsonRecord, type JsonRecord } from '@tidemark/contracts'
+import { BadRequestError } from '@tidemark/contracts'
+import { isJsonRecord, type JsonRecord } from '@tidemark/contracts/internal'
 import { SHAPES } from './indexing-policy.ts'
 import { isIndexedPath, isPropertyPath } from './property-path.ts'
 

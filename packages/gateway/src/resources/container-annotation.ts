@@ -1,5 +1,6 @@
-import { isJsonRecord, type JsonRecord } from '@tidemark/contracts'
-import type { CollectionRecord, DatabaseRecord } from '@tidemark/store'
+import { isJsonRecord, type JsonRecord } from '@tidemark/contracts/internal'
+import type { CollectionRecord } from '@tidemark/store'
+import type { DatabaseRecord } from '@tidemark/store/engine'
 import { uniqueKeysOf } from '../collections/unique-key-policy.ts'
 import { inferredEcho } from './container-definition.ts'
 import { DEFAULT_OFFER, type Offer } from './offer.ts'

@@ -1,9 +1,5 @@
-import {
-  type PartitionKeyDefinition,
-  BadRequestError,
-  isJsonRecord,
-  type JsonRecord,
-} from '@tidemark/contracts'
+import { type PartitionKeyDefinition, BadRequestError } from '@tidemark/contracts'
+import { isJsonRecord, type JsonRecord } from '@tidemark/contracts/internal'
 import type { CollectionRecord, CollectionSettings } from '@tidemark/store'
 import { uniqueKeysOf } from '../collections/unique-key-policy.ts'
 import { completeIndexingPolicy, indexingModeOf } from './indexing-policy.ts'

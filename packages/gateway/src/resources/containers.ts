@@ -1,4 +1,5 @@
-import { BadRequestError, type JsonRecord } from '@tidemark/contracts'
+import { BadRequestError } from '@tidemark/contracts'
+import { type JsonRecord } from '@tidemark/contracts/internal'
 import type { CollectionRecord, CollectionSettings } from '@tidemark/store'
 import { collectionSelfLink } from '@tidemark/store/engine'
 import { assertMeant } from '../collections/collection-directory.ts'

@@ -1,5 +1,5 @@
 import { BadRequestError } from '@tidemark/contracts'
-import type { DatabaseRecord } from '@tidemark/store'
+import type { DatabaseRecord } from '@tidemark/store/engine'
 import { jsonAnswer } from '../protocol/answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { parseJsonRecord } from '../protocol/request-values.ts'

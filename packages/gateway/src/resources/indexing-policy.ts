@@ -1,4 +1,5 @@
-import { BadRequestError, isJsonRecord, type JsonRecord } from '@tidemark/contracts'
+import { BadRequestError } from '@tidemark/contracts'
+import { isJsonRecord, type JsonRecord } from '@tidemark/contracts/internal'
 
 const ETAG_PATH = '/"_etag"/?'
 const ROOT_PATHS: ReadonlySet<unknown> = new Set(['/*', '/'])

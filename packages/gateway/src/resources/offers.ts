@@ -1,10 +1,7 @@
-import {
-  ResourceNotFoundError,
-  errorCode,
-  BadRequestError,
-  type JsonRecord,
-} from '@tidemark/contracts'
-import type { Collection, CollectionRecord, DatabaseRecord, Store } from '@tidemark/store'
+import { ResourceNotFoundError, errorCode, BadRequestError } from '@tidemark/contracts'
+import { type JsonRecord } from '@tidemark/contracts/internal'
+import type { Collection, CollectionRecord, Store } from '@tidemark/store'
+import type { DatabaseRecord } from '@tidemark/store/engine'
 import { collectionSelfLink } from '@tidemark/store/engine'
 import { GatewayStoppingError } from '../errors/gateway-stopping-error.ts'
 import { jsonAnswer, type Answer } from '../protocol/answer.ts'

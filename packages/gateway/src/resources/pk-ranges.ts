@@ -1,4 +1,4 @@
-import { murmur3x86 } from '@tidemark/contracts'
+import { murmur3x86 } from '@tidemark/contracts/internal'
 import { HEADER } from '../protocol/header-names.ts'
 import { assertIntended } from '../protocol/intended-container.ts'
 import { listBody } from '../protocol/list-body.ts'

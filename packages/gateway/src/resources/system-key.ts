@@ -1,4 +1,4 @@
-import { isJsonRecord, type JsonRecord } from '@tidemark/contracts'
+import { isJsonRecord, type JsonRecord } from '@tidemark/contracts/internal'
 import type { CollectionRecord } from '@tidemark/store'
 import { HEADER } from '../protocol/header-names.ts'
 import type { GatewayRequest } from '../requests/gateway-request.ts'

@@ -1,6 +1,6 @@
 import { openMemoryStore } from '@tidemark/testing'
 import { expect, test } from 'vitest'
-import { EMULATOR_KEY } from '@tidemark/contracts'
+import { EMULATOR_KEY } from '@tidemark/contracts/internal'
 import { createGateway } from './gateway.ts'
 import type { GatewayOptions } from './gateway-options.ts'
 import { startGateway, type StartGatewayOptions } from './start-gateway.ts'

@@ -1,18 +1,20 @@
 import {
   InvalidOptionError,
+  systemClock,
+  systemRandom,
+  type Clock,
+  type Logger,
+  type Random,
+} from '@tidemark/contracts'
+import {
   LimitedLog,
   option,
   optionGroup,
   optionHaving,
   requiredOption,
   stderrLogger,
-  systemClock,
-  systemRandom,
-  type Clock,
-  type Logger,
   type OptionRules,
-  type Random,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import type { Store } from '@tidemark/store'
 import { keysRule, type GatewayKeys } from '../authorization/gateway-keys.ts'
 import { DEFAULT_QUERY_LIMITS, type QueryLimits } from '../query/query-budget.ts'

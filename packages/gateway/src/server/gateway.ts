@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { checkOptions } from '@tidemark/contracts'
+import { checkOptions } from '@tidemark/contracts/internal'
 import { Authorizer } from '../authorization/authorizer.ts'
 import { checkKeys, type GatewayKeys } from '../authorization/gateway-keys.ts'
 import { CollectionDirectory } from '../collections/collection-directory.ts'

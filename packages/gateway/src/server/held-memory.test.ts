@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { murmur3x86 } from '@tidemark/contracts'
+import { murmur3x86 } from '@tidemark/contracts/internal'
 import { expect, test, vi } from 'vitest'
 import { OWN_HEADER, asciiJson } from '../protocol/extension-wire.ts'
 import { rawRequest, rawSocket, send } from './raw-request.fixture.ts'

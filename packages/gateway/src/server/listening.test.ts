@@ -1,6 +1,6 @@
 import { LOCALHOST_TLS } from '@tidemark/testing/servers'
 import { expect, test } from 'vitest'
-import { EMULATOR_KEY } from '@tidemark/contracts'
+import { EMULATOR_KEY } from '@tidemark/contracts/internal'
 import { send } from './raw-request.fixture.ts'
 import { TEST_KEY, testGateway } from './running-gateway.fixture.ts'
 

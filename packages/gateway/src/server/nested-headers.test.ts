@@ -1,4 +1,4 @@
-import { murmur3x86 } from '@tidemark/contracts'
+import { murmur3x86 } from '@tidemark/contracts/internal'
 import { expect, test } from 'vitest'
 import { OWN_HEADER } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'

@@ -1,4 +1,5 @@
-import { CodedError, describeError, errorCode } from '@tidemark/contracts'
+import { CodedError, errorCode } from '@tidemark/contracts'
+import { describeError } from '@tidemark/contracts/internal'
 import type { NodeBindings } from '../platform/node-bindings.ts'
 import { rawPath } from '../protocol/resource-path.ts'
 import type { ResolvedGatewayOptions } from './gateway-options.ts'

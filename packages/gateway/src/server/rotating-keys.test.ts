@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { EMULATOR_KEY } from '@tidemark/contracts'
+import { EMULATOR_KEY } from '@tidemark/contracts/internal'
 import { rawRequest, rawSocket, received, send, sendRaw } from './raw-request.fixture.ts'
 import { TEST_KEY, testGateway, type TestGateway } from './running-gateway.fixture.ts'
 

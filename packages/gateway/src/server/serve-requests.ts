@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { errorCode } from '@tidemark/contracts'
 import {
   checkOptions,
-  errorCode,
   option,
   requiredOption,
   type OptionRules,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import { listenRules, openListener, type ListenOptions } from '../platform/listener.ts'
 import { RequestLives } from '../platform/request-life.ts'
 import { sendResponse, webRequest } from '../platform/web-exchange.ts'

@@ -1,10 +1,10 @@
+import { InvalidOptionError } from '@tidemark/contracts'
 import {
   checkOptions,
-  InvalidOptionError,
   isLoopbackAddress,
   option,
   type OptionRules,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import { checkKeys, includesEmulatorKey, type GatewayKeys } from '../authorization/gateway-keys.ts'
 import { listenRules, openListener, type ListenOptions } from '../platform/listener.ts'
 import { openGateway } from './gateway.ts'

@@ -1,21 +1,23 @@
 import {
   InvalidOptionError,
   errorCode,
-  extractPartitionKey,
   lsn,
-  partitionKeyOf,
-  partitionKeyPathSegments,
   systemRandom,
   FULL_RANGE,
-  checkOptions,
-  option,
-  requiredOption,
   type DocumentBody,
   type FeedRange,
   type Random,
   type Stored,
-  type OptionRules,
 } from '@tidemark/contracts'
+import {
+  extractPartitionKey,
+  partitionKeyOf,
+  partitionKeyPathSegments,
+  checkOptions,
+  option,
+  requiredOption,
+  type OptionRules,
+} from '@tidemark/contracts/internal'
 import type { Collection } from '@tidemark/store'
 import { collectionRule } from '../migration/migration-options.ts'
 import { sinkRule, type Sink, type SinkContext } from '../sync/sink.ts'

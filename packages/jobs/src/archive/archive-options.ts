@@ -3,15 +3,17 @@ import {
   checkedGroupName,
   systemClock,
   systemRandom,
-  checkOptions,
-  option,
-  requiredOption,
   type Clock,
   type DocumentBody,
   type LeaseStore,
   type Random,
-  type OptionRules,
 } from '@tidemark/contracts'
+import {
+  checkOptions,
+  option,
+  requiredOption,
+  type OptionRules,
+} from '@tidemark/contracts/internal'
 import type { HostOptions } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
 import { tellingRules, type TellingOptions } from '../workers/relay-host-events.ts'

@@ -1,4 +1,5 @@
-import { assertNever, changeKeyText, type Change, type DocumentBody } from '@tidemark/contracts'
+import { type Change, type DocumentBody } from '@tidemark/contracts'
+import { assertNever, changeKeyText } from '@tidemark/contracts/internal'
 import { isSessionId, type Message } from '@tidemark/messaging'
 import { changeId, changeKind, type FeedOfChanges } from '../workers/change-identity.ts'
 import { sha256 } from '../workers/platform/sha256.ts'

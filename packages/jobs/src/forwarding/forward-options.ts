@@ -1,9 +1,5 @@
 import {
   checkedGroupName,
-  checkOptions,
-  option,
-  optionHaving,
-  requiredOption,
   systemClock,
   systemRandom,
   type Change,
@@ -11,9 +7,15 @@ import {
   type Clock,
   type DocumentBody,
   type LeaseStore,
-  type OptionRules,
   type Random,
 } from '@tidemark/contracts'
+import {
+  checkOptions,
+  option,
+  optionHaving,
+  requiredOption,
+  type OptionRules,
+} from '@tidemark/contracts/internal'
 import type { MessageSender } from '@tidemark/messaging'
 import type { ChangeFeedProcessorHostOptions, FeedOptions, HostOptions } from '@tidemark/processor'
 import { tellingRules, type TellingOptions } from '../workers/relay-host-events.ts'

@@ -1,13 +1,11 @@
+import { partitionKeyText, type DocumentBody, type PartitionKey } from '@tidemark/contracts'
 import {
   extractPartitionKey,
   parsePartitionKeyText,
   partitionKeyComponents,
   partitionKeyOf,
   partitionKeyPathSegments,
-  partitionKeyText,
-  type DocumentBody,
-  type PartitionKey,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import { storedForm } from './stored-form.ts'
 
 /** What identifies a document in its collection (ST-2), in a form that can be stored and compared. */

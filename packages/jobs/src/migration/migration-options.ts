@@ -2,19 +2,21 @@ import {
   InvalidOptionError,
   checkedGroupName,
   systemClock,
+  type Clock,
+  type DocumentBody,
+  type LeaseStore,
+  type Random,
+} from '@tidemark/contracts'
+import {
   checkOptions,
   option,
   requiredOption,
   optionGroup,
   optionHaving,
   optionRule,
-  type Clock,
-  type DocumentBody,
-  type LeaseStore,
-  type Random,
   type OptionRules,
   type OptionRule,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import type { HostOptions } from '@tidemark/processor'
 import type { Collection, Database, PartitionKeyOption } from '@tidemark/store'
 import { tellingRules, type TellingOptions } from '../workers/relay-host-events.ts'

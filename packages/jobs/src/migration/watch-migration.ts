@@ -1,11 +1,11 @@
 import {
   systemClock,
-  checkOptions,
   type Clock,
   type DocumentBody,
   type LeaseStore,
   type RequestOptions,
 } from '@tidemark/contracts'
+import { checkOptions } from '@tidemark/contracts/internal'
 import type { Collection, Database } from '@tidemark/store'
 import { openMigrationGroups } from './migration-groups.ts'
 import {

@@ -1,11 +1,5 @@
-import {
-  assertNever,
-  changeKeyText,
-  type Change,
-  type DocumentBody,
-  type PartitionKey,
-  type Stored,
-} from '@tidemark/contracts'
+import { type Change, type DocumentBody, type PartitionKey, type Stored } from '@tidemark/contracts'
+import { assertNever, changeKeyText } from '@tidemark/contracts/internal'
 import {
   changeId,
   changeKind,

@@ -1,10 +1,5 @@
-import {
-  optionHaving,
-  requiredOption,
-  type Fence,
-  type FeedRange,
-  type OptionRule,
-} from '@tidemark/contracts'
+import { type Fence, type FeedRange } from '@tidemark/contracts'
+import { optionHaving, requiredOption, type OptionRule } from '@tidemark/contracts/internal'
 import type { SinkEntry } from './sink-entry.ts'
 
 /** The feed that a sink is filled from. */

@@ -1,10 +1,6 @@
 import {
   InvalidOptionError,
   checkedGroupName,
-  checkOptions,
-  option,
-  optionRule,
-  requiredOption,
   systemClock,
   systemRandom,
   type Change,
@@ -12,9 +8,15 @@ import {
   type Clock,
   type DocumentBody,
   type LeaseStore,
-  type OptionRules,
   type Random,
 } from '@tidemark/contracts'
+import {
+  checkOptions,
+  option,
+  optionRule,
+  requiredOption,
+  type OptionRules,
+} from '@tidemark/contracts/internal'
 import type { ChangeFeedProcessorHostOptions, FeedOptions, HostOptions } from '@tidemark/processor'
 import { tellingRules, type TellingOptions } from '../workers/relay-host-events.ts'
 import type { SinkEntry } from './sink-entry.ts'

@@ -1,4 +1,4 @@
-import { SYSTEM_PROPERTIES } from '@tidemark/contracts'
+import { SYSTEM_PROPERTIES } from '@tidemark/contracts/internal'
 
 const OWNED_BY_STORE: ReadonlySet<string> = new Set(SYSTEM_PROPERTIES)
 

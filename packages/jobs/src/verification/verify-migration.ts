@@ -1,12 +1,11 @@
+import { type DocumentBody, type Stored } from '@tidemark/contracts'
 import {
   murmur3x86,
   checkOptions,
   option,
   requiredOption,
-  type DocumentBody,
-  type Stored,
   type OptionRules,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import type { Collection } from '@tidemark/store'
 import { storedExpiry, type ExpiryCarrier } from '../migration/carry-expiry.ts'
 import {

@@ -1,10 +1,10 @@
 import {
   ResourceNotFoundError,
-  SYSTEM_PROPERTIES,
   errorCode,
   type DocumentBody,
   type RequestOptions,
 } from '@tidemark/contracts'
+import { SYSTEM_PROPERTIES } from '@tidemark/contracts/internal'
 import type { Collection, Database } from '@tidemark/store'
 import type { AnyFold, FoldValue } from './folds/fold.ts'
 import { viewDocumentKey, type ViewDocument } from './state-documents.ts'

@@ -1,4 +1,5 @@
-import { feedRangeId, murmur3x86, type DocumentBody, type FeedRange } from '@tidemark/contracts'
+import { feedRangeId, type DocumentBody, type FeedRange } from '@tidemark/contracts'
+import { murmur3x86 } from '@tidemark/contracts/internal'
 import { keyText, type DocumentKey } from '../migration/document-key.ts'
 import { sha256 } from '../workers/platform/sha256.ts'
 import { viewDocumentId, viewKeyText, type ViewKey } from './view-key.ts'

@@ -1,15 +1,17 @@
 import {
-  checkOptions,
   errorCode,
-  option,
-  requiredOption,
   systemClock,
   type Change,
   type ChangeFeedSource,
   type Clock,
   type DocumentBody,
-  type OptionRules,
 } from '@tidemark/contracts'
+import {
+  checkOptions,
+  option,
+  requiredOption,
+  type OptionRules,
+} from '@tidemark/contracts/internal'
 import type { Database } from '@tidemark/store'
 import { databaseRule } from '../migration/migration-options.ts'
 import { storedForm } from '../migration/stored-form.ts'

@@ -1,4 +1,4 @@
-import { idOnPath } from '@tidemark/contracts'
+import { idOnPath } from '@tidemark/contracts/internal'
 import { expect, test } from 'vitest'
 import { viewDocumentId, viewKeys } from './view-key.ts'
 

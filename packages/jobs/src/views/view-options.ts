@@ -1,20 +1,22 @@
 import {
   InvalidOptionError,
-  checkOptions,
   checkedGroupName,
-  option,
-  optionGroup,
-  optionRule,
-  requiredOption,
   systemClock,
   type ChangeFeedSource,
   type Clock,
   type DocumentBody,
   type LeaseStore,
-  type OptionRules,
   type Random,
   type Stored,
 } from '@tidemark/contracts'
+import {
+  checkOptions,
+  option,
+  optionGroup,
+  optionRule,
+  requiredOption,
+  type OptionRules,
+} from '@tidemark/contracts/internal'
 import type { HostOptions } from '@tidemark/processor'
 import type { Database } from '@tidemark/store'
 import { databaseRule, oneOf } from '../migration/migration-options.ts'

@@ -1,16 +1,18 @@
 import {
   ResourceNotFoundError,
-  checkOptions,
-  option,
-  requiredOption,
   systemClock,
   type ChangeFeedSource,
   type Clock,
   type DocumentBody,
   type LeaseStore,
-  type OptionRules,
   type RequestOptions,
 } from '@tidemark/contracts'
+import {
+  checkOptions,
+  option,
+  requiredOption,
+  type OptionRules,
+} from '@tidemark/contracts/internal'
 import { ChangeFeedEstimator } from '@tidemark/processor'
 import type { Database } from '@tidemark/store'
 import { databaseRule } from '../migration/migration-options.ts'

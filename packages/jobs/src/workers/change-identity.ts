@@ -1,5 +1,4 @@
 import {
-  changeKeyText,
   decodeContinuation,
   errorCode,
   type Change,
@@ -8,6 +7,7 @@ import {
   type FeedMode,
   type FeedRange,
 } from '@tidemark/contracts'
+import { changeKeyText } from '@tidemark/contracts/internal'
 import { sha256 } from './platform/sha256.ts'
 
 /** The feed that changes come from. */

@@ -1,10 +1,5 @@
-import {
-  option,
-  stderrLogger,
-  type DocumentBody,
-  type Logger,
-  type OptionRules,
-} from '@tidemark/contracts'
+import { type DocumentBody, type Logger } from '@tidemark/contracts'
+import { option, stderrLogger, type OptionRules } from '@tidemark/contracts/internal'
 import type { ChangeFeedProcessorHost } from '@tidemark/processor'
 
 export interface RangeEventBase {

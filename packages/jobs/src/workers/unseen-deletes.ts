@@ -1,4 +1,5 @@
-import { LimitedLog, type Clock, type Logger } from '@tidemark/contracts'
+import { type Clock, type Logger } from '@tidemark/contracts'
+import { LimitedLog } from '@tidemark/contracts/internal'
 
 /**
  * Once, at the start, unless you give `deletes`: documents that are deleted in the source during the job stay in the

@@ -1,4 +1,4 @@
-import { describeValue } from '@tidemark/contracts'
+import { describeValue } from '@tidemark/contracts/internal'
 import type { PropertyValue } from '@tidemark/messaging'
 import { childOf, element, type XmlElement } from '../atom/xml-element.ts'
 import { InvalidRequestError } from '../errors/invalid-request-error.ts'

@@ -1,4 +1,4 @@
-import { assertNever, describeValue } from '@tidemark/contracts'
+import { assertNever, describeValue } from '@tidemark/contracts/internal'
 import type { CorrelationRuleFilter, RuleOptions, SqlRuleFilter } from '@tidemark/messaging'
 import { fromStoredValues, type RuleFilter, type RuleRecord } from '@tidemark/messaging/front'
 import { description, instant, property } from '../atom/entry.ts'

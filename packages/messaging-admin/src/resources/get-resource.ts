@@ -1,6 +1,6 @@
 import { MessagingEntityNotFoundError, type MessageBroker } from '@tidemark/messaging'
 import type { EntityRecord, RuleRecord } from '@tidemark/messaging/front'
-import { assertNever } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import {
   description,
   entryElement,

@@ -1,4 +1,4 @@
-import { describeValue } from '@tidemark/contracts'
+import { describeValue } from '@tidemark/contracts/internal'
 import { InvalidRequestError } from '../errors/invalid-request-error.ts'
 
 /** The service's, too. */

@@ -1,9 +1,5 @@
 import { errorCode } from '@tidemark/contracts'
-import {
-  MessagingEntityNotFoundError,
-  type MessageFront,
-  type SubscriptionName,
-} from '@tidemark/messaging'
+import { MessagingEntityNotFoundError, type SubscriptionName } from '@tidemark/messaging'
 import {
   queueProperties,
   receivingRuntimeProperties,
@@ -11,6 +7,7 @@ import {
   subscriptionProperties,
   topicProperties,
   type EntityRecord,
+  type MessageFront,
 } from '@tidemark/messaging/front'
 import type { Entry } from '../atom/entry.ts'
 import {

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import { errorCode, isLoopbackHost, isLoopbackOrigin } from '@tidemark/contracts'
-import type { MessageBroker, MessageFront } from '@tidemark/messaging'
+import { errorCode } from '@tidemark/contracts'
+import { isLoopbackHost, isLoopbackOrigin } from '@tidemark/contracts/internal'
+import type { MessageBroker } from '@tidemark/messaging'
+import type { MessageFront } from '@tidemark/messaging/front'
 import { AccessPolicies, includesEmulatorKey, type AccessPolicy } from '@tidemark/messaging/front'
 import { authorize, rightFor } from '../authorization/authorize.ts'
 import {

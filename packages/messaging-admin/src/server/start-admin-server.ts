@@ -1,6 +1,6 @@
+import { InvalidOptionError } from '@tidemark/contracts'
 import {
   checkOptions,
-  InvalidOptionError,
   isLoopbackAddress,
   option,
   optionGroup,
@@ -8,7 +8,7 @@ import {
   optionRule,
   requiredOption,
   type OptionRules,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import type { MessageBroker } from '@tidemark/messaging'
 import { includesEmulatorKey, type AccessPolicy } from '@tidemark/messaging/front'
 import { AdminService, type AdminFailure } from './admin-service.ts'

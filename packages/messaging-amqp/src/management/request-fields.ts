@@ -1,5 +1,6 @@
 import { types } from 'node:util'
-import { describeValue, InvalidOptionError } from '@tidemark/contracts'
+import { InvalidOptionError } from '@tidemark/contracts'
+import { describeValue } from '@tidemark/contracts/internal'
 
 /** The most items of a list in one request: as many as a call of the broker takes. */
 const MAX_ITEMS = 10_000

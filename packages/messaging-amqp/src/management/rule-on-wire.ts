@@ -1,4 +1,4 @@
-import { assertNever } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import type { RuleRecord } from '@tidemark/messaging/front'
 import { describedList, properties, timestamp, type WireValue } from './wire-values.ts'
 

@@ -2,11 +2,10 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createServer as createTlsServer } from 'node:tls'
+import { AddressUnavailableError, InvalidOptionError } from '@tidemark/contracts'
 import {
-  AddressUnavailableError,
   bracketedHost,
   checkOptions,
-  InvalidOptionError,
   isLoopbackAddress,
   option,
   optionHaving,
@@ -14,7 +13,7 @@ import {
   reachableHost,
   requiredOption,
   type OptionRules,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import type { MessageBroker } from '@tidemark/messaging'
 import { AccessPolicies, includesEmulatorKey, type AccessPolicy } from '@tidemark/messaging/front'
 import { ClientConnection } from '../connections/client-connection.ts'

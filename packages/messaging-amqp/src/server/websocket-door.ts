@@ -1,6 +1,6 @@
 import { STATUS_CODES, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { isLoopbackOrigin } from '@tidemark/contracts'
+import { isLoopbackOrigin } from '@tidemark/contracts/internal'
 import { createWebSocketStream, WebSocketServer } from 'ws'
 
 /** A request for a WebSocket, as Node's HTTP server tells of it. */

@@ -1,4 +1,5 @@
-import { describeValue, InvalidOptionError } from '@tidemark/contracts'
+import { InvalidOptionError } from '@tidemark/contracts'
+import { describeValue } from '@tidemark/contracts/internal'
 import type { PropertyValue } from '@tidemark/messaging'
 
 const LONG_BYTES = 8

@@ -1,6 +1,5 @@
 import {
   AllVersionsOffError,
-  changeEpk,
   checkedStart,
   continuationPosition,
   encodeContinuation,
@@ -22,6 +21,7 @@ import {
   type FeedWaitRequest,
   type SourceRange,
 } from '@tidemark/contracts'
+import { changeEpk } from '@tidemark/contracts/internal'
 import {
   readChanges,
   type EntityRecord,

@@ -1,4 +1,5 @@
-import { assertNever, type Clock } from '@tidemark/contracts'
+import { type Clock } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import {
   CopyBudget,
   type Again,

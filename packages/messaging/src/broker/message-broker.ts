@@ -1,15 +1,12 @@
 import {
-  checkOptions,
-  describeValue,
   InvalidOptionError,
-  option,
-  type OptionRules,
   systemClock,
   systemRandom,
   type Clock,
   type Random,
   type Telemetry,
 } from '@tidemark/contracts'
+import { checkOptions, describeValue, option, type OptionRules } from '@tidemark/contracts/internal'
 import type { Database } from '@tidemark/store'
 import { EntityAdministration } from '../entities/entity-administration.ts'
 import { deadLetterPath, isDeadLetterPath, subscriptionPath } from '../entities/entity-names.ts'

@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict'
-import {
-  checkOptions,
-  option,
-  type Clock,
-  type OptionRules,
-  type Random,
-} from '@tidemark/contracts'
+import { type Clock, type Random } from '@tidemark/contracts'
+import { checkOptions, option, type OptionRules } from '@tidemark/contracts/internal'
 import type { Outcome, ReceiveMode } from '@tidemark/store/messages'
 import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.ts'
 import { decodeMessage, encodeChanges } from '../messages/message-codec.ts'

@@ -1,10 +1,5 @@
-import {
-  checkOptions,
-  describeValue,
-  InvalidOptionError,
-  option,
-  type OptionRules,
-} from '@tidemark/contracts'
+import { InvalidOptionError } from '@tidemark/contracts'
+import { checkOptions, describeValue, option, type OptionRules } from '@tidemark/contracts/internal'
 import type { NewMessage, OutgoingMessages } from '@tidemark/store/messages'
 import { LinkClosedError } from '../errors/link-closed-error.ts'
 import { encodeMessage } from '../messages/message-codec.ts'

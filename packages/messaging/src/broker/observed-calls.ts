@@ -1,4 +1,5 @@
-import { observedCall, type Telemetry, type TracedMessage } from '@tidemark/contracts'
+import { type Telemetry, type TracedMessage } from '@tidemark/contracts'
+import { observedCall } from '@tidemark/contracts/internal'
 import type { Outcome } from '@tidemark/store/messages'
 import { destinationOf } from '../entities/entity-names.ts'
 

@@ -1,18 +1,16 @@
 import {
-  checkOptions,
   errorCode,
   InvalidOptionError,
-  optionRule,
   rangeContainsEpk,
   type DeadLetter,
   type DeadLetterSink,
   type DocumentBody,
   type FeedRange,
-  type OptionRules,
   type RecordedError,
   type RequestOptions,
   type SinkCallOptions,
 } from '@tidemark/contracts'
+import { checkOptions, optionRule, type OptionRules } from '@tidemark/contracts/internal'
 import {
   ACTIVE,
   deadLetterPath,

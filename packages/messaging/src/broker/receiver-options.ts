@@ -1,11 +1,11 @@
+import { InvalidOptionError } from '@tidemark/contracts'
 import {
   checkOptions,
-  InvalidOptionError,
   option,
   optionRule,
   requiredOption,
   type OptionRules,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import type { ReceivedMessage } from '../messages/message.ts'
 
 /**

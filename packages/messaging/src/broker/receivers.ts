@@ -1,4 +1,5 @@
-import { describeValue, errorCode, InvalidOptionError } from '@tidemark/contracts'
+import { errorCode, InvalidOptionError } from '@tidemark/contracts'
+import { describeValue } from '@tidemark/contracts/internal'
 import { LOCK_DIGITS, type EntityRecord, type SessionHold } from '@tidemark/store/messages'
 import { LinkClosedError } from '../errors/link-closed-error.ts'
 import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.ts'

@@ -1,4 +1,4 @@
-import { assertNever } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import type { EntityRecord, NewMessage, ParcelAnswer } from '@tidemark/store/messages'
 import { MessageSizeExceededError, QuotaExceededError } from '../errors/messaging-limit-errors.ts'
 import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.ts'

@@ -1,4 +1,4 @@
-import { describeValue } from '@tidemark/contracts'
+import { describeValue } from '@tidemark/contracts/internal'
 import type { EntityRecord, EntitySettings, NewEntity, RuleRecord } from '@tidemark/store/messages'
 import { readConfig, type ConfigEntity } from './config-json.ts'
 import { ConfigReader, keyOf } from './config-reader.ts'

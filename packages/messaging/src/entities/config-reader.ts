@@ -1,10 +1,5 @@
-import {
-  checkOptions,
-  CodedError,
-  describeValue,
-  InvalidOptionError,
-  type OptionRule,
-} from '@tidemark/contracts'
+import { CodedError, InvalidOptionError } from '@tidemark/contracts'
+import { checkOptions, describeValue, type OptionRule } from '@tidemark/contracts/internal'
 
 export type KeyRules = Readonly<Record<string, OptionRule>>
 export type Values = Readonly<Record<string, unknown>>

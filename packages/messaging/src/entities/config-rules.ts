@@ -1,4 +1,4 @@
-import { option, optionRule, requiredOption } from '@tidemark/contracts'
+import { option, optionRule, requiredOption } from '@tidemark/contracts/internal'
 import {
   keyOf,
   optionsOf,

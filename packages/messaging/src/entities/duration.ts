@@ -1,4 +1,4 @@
-import { describeValue } from '@tidemark/contracts'
+import { describeValue } from '@tidemark/contracts/internal'
 
 /** ISO 8601, such as `PT1M30S`, or milliseconds. */
 export type Duration = string | number

@@ -4,7 +4,7 @@ import {
   option,
   requiredOption,
   type OptionRules,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import type { EntityRecord, RuleRecord } from '@tidemark/store/messages'
 import {
   MessagingEntityExistsError,

@@ -1,4 +1,4 @@
-import { describeValue } from '@tidemark/contracts'
+import { describeValue } from '@tidemark/contracts/internal'
 
 export const MAX_PATH_CHARACTERS = 260
 const MAX_NAME_CHARACTERS = 50

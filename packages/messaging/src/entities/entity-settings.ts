@@ -1,4 +1,4 @@
-import { describeValue } from '@tidemark/contracts'
+import { describeValue } from '@tidemark/contracts/internal'
 import type { EntityKind, EntitySettings } from '@tidemark/store/messages'
 import { formatDuration, readDuration } from './duration.ts'
 import { isSameName } from './entity-names.ts'

@@ -1,12 +1,12 @@
+import { InvalidOptionError } from '@tidemark/contracts'
 import {
   checkOptions,
   describeValue,
-  InvalidOptionError,
   optionGroup,
   optionRule,
   type OptionRule,
   type OptionRules,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import { formatDuration, readDuration, type Duration } from './duration.ts'
 
 /** Of a namespace: what its configuration has beside entities. */

@@ -1,4 +1,5 @@
-import { describeValue, InvalidOptionError } from '@tidemark/contracts'
+import { InvalidOptionError } from '@tidemark/contracts'
+import { describeValue } from '@tidemark/contracts/internal'
 import type { EntityKind, EntityRecord, EntitySettings } from '@tidemark/store/messages'
 import { isSameName, problemOfPath, problemOfSubscriptionName } from './entity-names.ts'
 import { readSettings, type AnyEntityOptions } from './entity-settings.ts'

@@ -4,7 +4,7 @@ import {
   optionRule,
   requiredOption,
   type OptionRules,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import { DURATION, optionOf } from './namespace.ts'
 import type {
   CorrelationRuleFilter,

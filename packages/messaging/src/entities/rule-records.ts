@@ -1,4 +1,5 @@
-import { checkOptions, InvalidOptionError, optionGroup } from '@tidemark/contracts'
+import { InvalidOptionError } from '@tidemark/contracts'
+import { checkOptions, optionGroup } from '@tidemark/contracts/internal'
 import type { RuleFilter, RuleRecord } from '@tidemark/store/messages'
 import { InvalidRuleError } from '../errors/invalid-rule-error.ts'
 import { toStoredValues } from '../messages/stored-value.ts'

@@ -1,17 +1,19 @@
 import {
-  changeEpk,
   feedRangeId,
   InvalidDocumentError,
   lsn,
-  murmur3x64,
-  parseChange,
   parseFeedRangeId,
-  storableChange,
   type DeadLetter,
   type DocumentBody,
   type RecordedError,
-  type StorableChange,
 } from '@tidemark/contracts'
+import {
+  changeEpk,
+  murmur3x64,
+  parseChange,
+  storableChange,
+  type StorableChange,
+} from '@tidemark/contracts/internal'
 import type { StoredValue } from '@tidemark/store/messages'
 import type { Message } from './message.ts'
 

@@ -1,14 +1,16 @@
 import {
-  checkOptions,
-  describeValue,
   InvalidOptionError,
-  option,
-  optionRule,
   StoreDamagedError,
-  type OptionRules,
   type Random,
   type Telemetry,
 } from '@tidemark/contracts'
+import {
+  checkOptions,
+  describeValue,
+  option,
+  optionRule,
+  type OptionRules,
+} from '@tidemark/contracts/internal'
 import {
   DEFERRED,
   readChanges,

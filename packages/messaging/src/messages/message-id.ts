@@ -1,10 +1,10 @@
+import { InvalidOptionError } from '@tidemark/contracts'
 import {
   checkOptions,
   describeValue,
-  InvalidOptionError,
   optionRule,
   type OptionRules,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 
 const MAX_ID_CHARACTERS = 128
 

@@ -1,4 +1,5 @@
-import { describeValue, InvalidOptionError } from '@tidemark/contracts'
+import { InvalidOptionError } from '@tidemark/contracts'
+import { describeValue } from '@tidemark/contracts/internal'
 import type { StoredValue } from '@tidemark/store/messages'
 import { epochMsOf, utcDate } from '../platform/utc-date.ts'
 import type { PropertyValue } from './message.ts'

@@ -6,9 +6,6 @@ import {
   LeasesChangedError,
   rangesOverlap,
   systemClock,
-  checkOptions,
-  option,
-  requiredOption,
   type ChangeFeedSource,
   type Clock,
   type FeedMode,
@@ -19,8 +16,13 @@ import {
   checkedStart,
   type RequestOptions,
   type StartPosition,
-  type OptionRules,
 } from '@tidemark/contracts'
+import {
+  checkOptions,
+  option,
+  requiredOption,
+  type OptionRules,
+} from '@tidemark/contracts/internal'
 import { createLeasesAt } from './create-leases-at.ts'
 import type { WantedPosition } from './cut-lease.ts'
 import { groupStatus, liveOwner, type GroupStatus } from './group-status.ts'

@@ -2,7 +2,6 @@ import {
   FULL_RANGE,
   commonKeys,
   lsn,
-  murmur3x64,
   rangesOverlap,
   type FeedRange,
   type GroupPosition,
@@ -10,6 +9,7 @@ import {
   type Lease,
   type Lsn,
 } from '@tidemark/contracts'
+import { murmur3x64 } from '@tidemark/contracts/internal'
 import { keysNotIn } from '../lease-stores/keys-not-in.ts'
 import { discardGroup, epochsGroup } from './mirror-groups.ts'
 

@@ -1,4 +1,4 @@
-import { murmur3x64 } from '@tidemark/contracts'
+import { murmur3x64 } from '@tidemark/contracts/internal'
 
 /*
  * A feed keeps positions of groups, and nothing else that is durable. What has to outlive a lease store besides

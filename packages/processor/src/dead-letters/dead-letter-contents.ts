@@ -1,13 +1,15 @@
 import {
   errorCode,
-  murmur3x64,
-  parseChange,
-  storableChange,
   type DeadLetter,
   type DocumentBody,
   type DocumentCollection,
-  type StorableChange,
 } from '@tidemark/contracts'
+import {
+  murmur3x64,
+  parseChange,
+  storableChange,
+  type StorableChange,
+} from '@tidemark/contracts/internal'
 import {
   isPartDocument,
   letterDocument,

@@ -1,5 +1,4 @@
 import {
-  changeKeyText,
   feedRangeId,
   InvalidDocumentError,
   lsn,
@@ -9,8 +8,8 @@ import {
   type DocumentBody,
   type Lsn,
   type RecordedError,
-  type StorableChange,
 } from '@tidemark/contracts'
+import { changeKeyText, type StorableChange } from '@tidemark/contracts/internal'
 
 /*
  * The documents of a dead letter collection. Its partition key path is `/partitionKey`, with these values:

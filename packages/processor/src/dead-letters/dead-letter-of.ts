@@ -1,11 +1,10 @@
 import {
-  changeKeyText,
-  murmur3x64,
   type Change,
   type DeadLetter,
   type DocumentBody,
   type FeedRange,
 } from '@tidemark/contracts'
+import { changeKeyText, murmur3x64 } from '@tidemark/contracts/internal'
 import { recordedError } from './recorded-error.ts'
 
 /** A change that could not be processed, and how that was found. */

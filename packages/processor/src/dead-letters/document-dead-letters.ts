@@ -1,15 +1,10 @@
 import {
-  changeEpk,
   checkedGroupName,
   InvalidOptionError,
   PreconditionFailedError,
   rangeContainsEpk,
   systemClock,
   systemRandom,
-  checkOptions,
-  option,
-  requiredOption,
-  optionRule,
   type Clock,
   type DeadLetter,
   type DeadLetterSink,
@@ -19,8 +14,15 @@ import {
   type RequestOptions,
   type SinkCallOptions,
   type Random,
-  type OptionRules,
 } from '@tidemark/contracts'
+import {
+  changeEpk,
+  checkOptions,
+  option,
+  requiredOption,
+  optionRule,
+  type OptionRules,
+} from '@tidemark/contracts/internal'
 import { DeadLetterContents } from './dead-letter-contents.ts'
 import {
   PARTITION_KEY_PATH,

@@ -6,9 +6,6 @@ import {
   errorCode,
   rangeContains,
   systemClock,
-  checkOptions,
-  option,
-  requiredOption,
   type ChangeFeedSource,
   type Clock,
   type DocumentBody,
@@ -18,8 +15,13 @@ import {
   type LeaseGroup,
   type LeaseGroupSnapshot,
   type LeaseStore,
-  type OptionRules,
 } from '@tidemark/contracts'
+import {
+  checkOptions,
+  option,
+  requiredOption,
+  type OptionRules,
+} from '@tidemark/contracts/internal'
 import { feedModeOf } from '../administration/feed-mode-of.ts'
 import { byKeys } from '../lease-stores/keys-not-in.ts'
 import { CatchUp } from './catch-up.ts'

@@ -1,5 +1,4 @@
 import {
-  assertNever,
   errorCode,
   type Change,
   type ChangeFeedSource,
@@ -8,6 +7,7 @@ import {
   type FeedLagRequest,
   type FeedMode,
 } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import type { LagProblem } from './feed-estimate.ts'
 
 export interface RangeMeasure extends FeedLag {

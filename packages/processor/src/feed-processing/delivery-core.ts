@@ -1,4 +1,5 @@
-import { assertNever, type BatchAttempts, type Change, type Lsn } from '@tidemark/contracts'
+import { type BatchAttempts, type Change, type Lsn } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import { deadLetterId, lsnOfDeadLetterId } from '../dead-letters/dead-letter-of.ts'
 import { Bisection, type Piece, type TriedBefore, type TriesOfPiece } from './bisection.ts'
 import type { CallOutcome } from './observer-calls.ts'

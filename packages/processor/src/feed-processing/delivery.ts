@@ -1,6 +1,4 @@
 import {
-  assertNever,
-  observedCall,
   type BatchAttempts,
   type Change,
   type Checkpoint,
@@ -10,6 +8,7 @@ import {
   type IChangeFeedObserver,
   type ObserverContext,
 } from '@tidemark/contracts'
+import { assertNever, observedCall } from '@tidemark/contracts/internal'
 import { deadLetterId } from '../dead-letters/dead-letter-of.ts'
 import type { Piece } from './bisection.ts'
 import type { DeadLetterOffice } from './dead-letter-office.ts'

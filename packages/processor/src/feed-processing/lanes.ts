@@ -1,5 +1,4 @@
 import {
-  keyComponents,
   partitionKeyText,
   type Change,
   type Checkpoint,
@@ -7,6 +6,7 @@ import {
   type DocumentBody,
   type FeedPage,
 } from '@tidemark/contracts'
+import { keyComponents } from '@tidemark/contracts/internal'
 import type { Delivery, Lane } from './delivery.ts'
 import type { PositionKeeper } from './position-keeper.ts'
 import type { PumpParts } from './pump-parts.ts'

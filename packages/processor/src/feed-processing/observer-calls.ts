@@ -1,8 +1,5 @@
 import {
-  damageIn,
-  findDamage,
   type Change,
-  type ChangeDamage,
   type Clock,
   type CloseReason,
   type DocumentBody,
@@ -11,6 +8,7 @@ import {
   type ObserverContext,
   type Random,
 } from '@tidemark/contracts'
+import { damageIn, findDamage, type ChangeDamage } from '@tidemark/contracts/internal'
 import { backoffMs } from './backoff.ts'
 import type { Bell } from './bell.ts'
 import { CallWatchdog } from './call-watchdog.ts'

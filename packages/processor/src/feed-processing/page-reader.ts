@@ -1,7 +1,6 @@
 import {
   cutPage,
   errorCode,
-  findDamage,
   lsn,
   type ChangeFeedSource,
   type Checkpoint,
@@ -10,6 +9,7 @@ import {
   type FeedRange,
   type Lsn,
 } from '@tidemark/contracts'
+import { findDamage } from '@tidemark/contracts/internal'
 import { backoffMs } from './backoff.ts'
 import { Bell } from './bell.ts'
 import { cutBySuccessors } from './cut-by-successors.ts'

@@ -1,5 +1,4 @@
 import {
-  damageIn,
   lsn as checkedLsn,
   type Change,
   type Checkpoint,
@@ -11,6 +10,7 @@ import {
   type Lsn,
   type ObserverContext,
 } from '@tidemark/contracts'
+import { damageIn } from '@tidemark/contracts/internal'
 import type { PumpReplacement } from '../lease-management/lease-protocol.ts'
 import type { PumpSeat } from '../lease-management/pump-seat.ts'
 import { Bell } from './bell.ts'

@@ -1,12 +1,6 @@
 import { EventEmitter } from 'eventemitter3'
-import {
-  checkOptions,
-  HostStoppedError,
-  InvalidOptionError,
-  describeValue,
-  stderrLogger,
-  type DocumentBody,
-} from '@tidemark/contracts'
+import { HostStoppedError, InvalidOptionError, type DocumentBody } from '@tidemark/contracts'
+import { checkOptions, describeValue, stderrLogger } from '@tidemark/contracts/internal'
 import { catchUpRules, type CatchUpOptions } from '../estimation/change-feed-estimator.ts'
 import {
   checkedObserver,

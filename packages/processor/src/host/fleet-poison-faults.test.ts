@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest'
 import {
   effectivePartitionKey,
   errorCode,
-  keyComponents,
   parseFeedRangeId,
   partitionKeyDefinition,
   rangeContainsEpk,
   type LeaseGroup,
 } from '@tidemark/contracts'
+import { keyComponents } from '@tidemark/contracts/internal'
 import { Fleet, assertFleetHistory, type FleetHost, type LinkState } from '@tidemark/testing'
 import { MemoryLeaseStore } from '../lease-stores/memory-lease-store.ts'
 import type { CheckpointFrequency } from '../feed-processing/pump-options.ts'

@@ -1,4 +1,5 @@
-import { describeError, errorCode, LimitedLog, type Clock, type Logger } from '@tidemark/contracts'
+import { errorCode, type Clock, type Logger } from '@tidemark/contracts'
+import { describeError, LimitedLog } from '@tidemark/contracts/internal'
 import { damageText } from '../lease-stores/lease-set-damage.ts'
 import type { HostEventName, HostEvents } from './host-events.ts'
 

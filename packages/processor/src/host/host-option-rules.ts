@@ -6,7 +6,7 @@ import {
   requiredOption,
   type OptionRule,
   type OptionRules,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import type { FailurePolicyOptions, Resolved } from '../feed-processing/pump-options.ts'
 import type { ChangeFeedProcessorHostOptions, FeedOptions, HostOptions } from './host-options.ts'
 

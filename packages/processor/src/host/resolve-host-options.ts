@@ -2,7 +2,6 @@ import { isDate } from 'node:util/types'
 import {
   InvalidOptionError,
   LeaseStorageError,
-  checkOptions,
   checkedGroupName,
   systemClock,
   systemRandom,
@@ -15,6 +14,7 @@ import {
   type StartPosition,
   type Telemetry,
 } from '@tidemark/contracts'
+import { checkOptions } from '@tidemark/contracts/internal'
 import { canRecover } from '../bootstrapping/recover-leases.ts'
 import type { FailurePolicy, PumpOptions, WorkOptions } from '../feed-processing/pump-options.ts'
 import type { ChangeFeedProcessorHostOptions, FeedOptions, HostOptions } from './host-options.ts'

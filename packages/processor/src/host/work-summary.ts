@@ -1,4 +1,5 @@
-import { errorCode, logText, type Clock, type HostSummary } from '@tidemark/contracts'
+import { errorCode, type Clock, type HostSummary } from '@tidemark/contracts'
+import { logText } from '@tidemark/contracts/internal'
 import type { PumpNotice } from '../feed-processing/pump-events.ts'
 
 const MAX_SUMMARY_BYTES = 1_000

@@ -1,6 +1,5 @@
 import {
   LeaseStoreUnavailableError,
-  assertNever,
   type AnnouncedPresence,
   type Clock,
   type FeedRange,
@@ -9,6 +8,7 @@ import {
   type NewLease,
   type Random,
 } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import { LeaseCore, type CoreStatus } from './lease-core.ts'
 import type {
   LeaseCall,

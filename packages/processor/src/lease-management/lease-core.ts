@@ -1,4 +1,5 @@
-import { assertNever, errorCode } from '@tidemark/contracts'
+import { errorCode } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import type { SettledCall } from './call-slots.ts'
 import { CoreState } from './core-state.ts'
 import { beginDueCalls } from './due-calls.ts'

@@ -1,12 +1,12 @@
 import {
   HostReplacedError,
   LeasesVanishedError,
-  assertNever,
   type AcquiredLease,
   type HeldLease,
   type LeaseGroupSnapshot,
   type SyncReply,
 } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import { damageText, leaseSetDamage } from '../lease-stores/lease-set-damage.ts'
 import { planSnapshot } from '../load-balancing/plan-snapshot.ts'
 import type { SettledCall } from './call-slots.ts'

@@ -4,8 +4,6 @@ import {
   systemClock,
   systemRandom,
   TRANSITIONS_KEPT,
-  checkOptions,
-  option,
   type AcquiredLease,
   type CheckpointOutcome,
   type Clock,
@@ -25,8 +23,8 @@ import {
   type ReconcileReply,
   type SyncReply,
   type SyncRequest,
-  type OptionRules,
 } from '@tidemark/contracts'
+import { checkOptions, option, type OptionRules } from '@tidemark/contracts/internal'
 import {
   applyChanges,
   readGroup,

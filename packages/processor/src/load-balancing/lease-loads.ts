@@ -1,4 +1,4 @@
-import { murmur3x86 } from '@tidemark/contracts'
+import { murmur3x86 } from '@tidemark/contracts/internal'
 
 /** Leases that are named: those that cost most. */
 const MAX_NAMED = 32

@@ -1,9 +1,9 @@
 import {
   InvalidOptionError,
-  describeValue,
   type DocumentBody,
   type IChangeFeedObserver,
 } from '@tidemark/contracts'
+import { describeValue } from '@tidemark/contracts/internal'
 import { isObserverModule, type ObserverModule } from './threads/observer-module.ts'
 import { isClass } from './threads/observer-export.ts'
 

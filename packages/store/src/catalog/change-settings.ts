@@ -1,9 +1,5 @@
-import {
-  PreconditionFailedError,
-  ResourceNotFoundError,
-  errorCode,
-  checkOptions,
-} from '@tidemark/contracts'
+import { PreconditionFailedError, ResourceNotFoundError, errorCode } from '@tidemark/contracts'
+import { checkOptions } from '@tidemark/contracts/internal'
 import type { CollectionRecord } from '../engine/catalog.ts'
 import type { DefinitionChanges } from '../engine/definition-changes.ts'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'

@@ -1,14 +1,16 @@
 import {
   InvalidOptionError,
-  describeValue,
-  evenRanges,
   partitionKeyDefinition,
-  checkOptions,
-  option,
   type FeedRange,
   type PartitionKeyDefinition,
-  type OptionRules,
 } from '@tidemark/contracts'
+import {
+  describeValue,
+  evenRanges,
+  checkOptions,
+  option,
+  type OptionRules,
+} from '@tidemark/contracts/internal'
 import type { CollectionDefinition, UniqueKey } from '../engine/catalog.ts'
 import { resolveSettings, settingsRules, type CollectionSettings } from './collection-settings.ts'
 import { checkedResourceId } from './resource-names.ts'

@@ -1,11 +1,10 @@
+import { InvalidOptionError, checkedGroupName } from '@tidemark/contracts'
 import {
-  InvalidOptionError,
-  checkedGroupName,
   describeValue,
   option,
   type OptionRule,
   type OptionRules,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import type {
   AllVersionsPolicy,
   CollectionDefinition,

@@ -1,10 +1,10 @@
 import {
   FULL_RANGE,
   effectivePartitionKey,
-  evenRanges,
   partitionKeyDefinition,
   rangeContainsEpk,
 } from '@tidemark/contracts'
+import { evenRanges } from '@tidemark/contracts/internal'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { middleOfRange } from './middle-of-range.ts'

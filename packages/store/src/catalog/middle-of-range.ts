@@ -1,4 +1,5 @@
-import { evenRanges, type FeedRange, type PartitionKeyDefinition } from '@tidemark/contracts'
+import { type FeedRange, type PartitionKeyDefinition } from '@tidemark/contracts'
+import { evenRanges } from '@tidemark/contracts/internal'
 
 /** Bytes of one component's hash, from version 2 on. */
 const HASH_BYTES = 16

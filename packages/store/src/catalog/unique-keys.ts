@@ -1,9 +1,5 @@
-import {
-  InvalidOptionError,
-  InvalidPartitionKeyError,
-  SYSTEM_PROPERTIES,
-  partitionKeyPathSegments,
-} from '@tidemark/contracts'
+import { InvalidOptionError, InvalidPartitionKeyError } from '@tidemark/contracts'
+import { SYSTEM_PROPERTIES, partitionKeyPathSegments } from '@tidemark/contracts/internal'
 import type { UniqueKey } from '../engine/catalog.ts'
 
 /** As in Cosmos DB. */

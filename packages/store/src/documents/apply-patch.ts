@@ -1,9 +1,5 @@
-import {
-  InvalidPatchError,
-  SYSTEM_PROPERTIES,
-  partitionKeyPathSegments,
-  type PatchOperation,
-} from '@tidemark/contracts'
+import { InvalidPatchError, type PatchOperation } from '@tidemark/contracts'
+import { SYSTEM_PROPERTIES, partitionKeyPathSegments } from '@tidemark/contracts/internal'
 
 /** As in Cosmos DB. */
 const MAX_OPERATIONS = 10

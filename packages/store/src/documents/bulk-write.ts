@@ -3,8 +3,6 @@ import {
   CodedError,
   InvalidPatchError,
   ResourceNotFoundError,
-  checkOptions,
-  documentEtag,
   errorCode,
   type BulkOperation,
   type BulkOutcome,
@@ -12,6 +10,7 @@ import {
   type EtagConditions,
   type RequestOptions,
 } from '@tidemark/contracts'
+import { checkOptions, documentEtag } from '@tidemark/contracts/internal'
 import type { CommitBatch, CommitOutcome, WriteCondition } from '../engine/commit.ts'
 import type { EncodedDocument, EncodedPartitionKey } from './document-encoder.ts'
 import type { OpenCollection } from './open-collection.ts'

@@ -2,16 +2,18 @@ import {
   DocumentTooLargeError,
   InvalidDocumentError,
   PartitionKeyMismatchError,
-  SYSTEM_PROPERTIES,
   effectivePartitionKey,
-  extractPartitionKey,
-  ownRidPart,
-  partitionKeyComponents,
-  partitionKeyPathSegments,
   partitionKeyText,
   type PartitionKey,
   type PartitionKeyComponent,
 } from '@tidemark/contracts'
+import {
+  SYSTEM_PROPERTIES,
+  extractPartitionKey,
+  ownRidPart,
+  partitionKeyComponents,
+  partitionKeyPathSegments,
+} from '@tidemark/contracts/internal'
 import { isTtl } from '../catalog/collection-settings.ts'
 import { checkedDocumentId } from '../catalog/resource-names.ts'
 import type { CollectionRecord } from '../engine/catalog.ts'

@@ -1,4 +1,4 @@
-import { murmur3x64 } from '@tidemark/contracts'
+import { murmur3x64 } from '@tidemark/contracts/internal'
 import { ridText } from '../engine/resource-ids.ts'
 
 const encoder = new TextEncoder()

@@ -1,4 +1,5 @@
-import type { DocumentBody, DocumentStamp, DocumentVersion, WriteResult } from '@tidemark/contracts'
+import type { DocumentBody, WriteResult } from '@tidemark/contracts'
+import type { DocumentStamp, DocumentVersion } from '@tidemark/contracts/internal'
 import type { CollectionRecord } from '../engine/catalog.ts'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'
 import type { ReadingTurns } from '../paging/reading-turns.ts'

@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict'
-import {
-  option,
-  optionRule,
-  type CommitOptions,
-  type OptionRule,
-  type OptionRules,
-} from '@tidemark/contracts'
+import { type CommitOptions } from '@tidemark/contracts'
+import { option, optionRule, type OptionRule, type OptionRules } from '@tidemark/contracts/internal'
 import type { CommitOutcome, CommitRequest } from '../engine/commit.ts'
 import { assertCommitSize } from '../engine/commit-size.ts'
 import type { DatabaseEngine } from '../engine/storage-engine.ts'

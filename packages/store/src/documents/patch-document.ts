@@ -1,11 +1,11 @@
 import {
   PreconditionFailedError,
-  documentEtag,
   type DocumentBody,
   type PatchOperation,
   type PatchOptions,
   type Stored,
 } from '@tidemark/contracts'
+import { documentEtag } from '@tidemark/contracts/internal'
 import { WriteConflictError } from '../errors/write-conflict-error.ts'
 import { applyPatch } from './apply-patch.ts'
 import type { EncodedDocument, EncodedPartitionKey } from './document-encoder.ts'

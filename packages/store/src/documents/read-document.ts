@@ -1,13 +1,12 @@
 import {
-  documentEtag,
   type DocumentBody,
-  type DocumentVersion,
   type PartitionKey,
   type ReadOptions,
   type ReadResult,
   type RequestOptions,
   type Stored,
 } from '@tidemark/contracts'
+import { documentEtag, type DocumentVersion } from '@tidemark/contracts/internal'
 import { checkedDocumentId } from '../catalog/resource-names.ts'
 import { singleEpkRange } from '../engine/range-lookup.ts'
 import { readRow, type OpenCollection } from './open-collection.ts'

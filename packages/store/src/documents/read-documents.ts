@@ -1,19 +1,21 @@
 import {
   FULL_RANGE,
   InvalidOptionError,
-  epkPrefixRange,
   feedRangeId,
   parseFeedRangeId,
   rangeContains,
-  partitionKeyComponents,
   partitionKeyText,
   type DocumentBody,
-  type DocumentVersion,
   type FeedRange,
   type PartitionKey,
   type RequestOptions,
   type Stored,
 } from '@tidemark/contracts'
+import {
+  epkPrefixRange,
+  partitionKeyComponents,
+  type DocumentVersion,
+} from '@tidemark/contracts/internal'
 import { decodePageToken, encodePageToken } from '../paging/page-token.ts'
 import type { ScanPosition } from '../engine/document-query.ts'
 import { positionWithin, singleEpkRange } from '../engine/range-lookup.ts'

@@ -3,15 +3,13 @@ import {
   CodedError,
   InvalidOptionError,
   ResourceNotFoundError,
-  checkOptions,
-  documentEtag,
-  type DocumentVersion,
   type EtagConditions,
   type BatchOperation,
   type BatchResult,
   type DocumentBody,
   type Stored,
 } from '@tidemark/contracts'
+import { checkOptions, documentEtag, type DocumentVersion } from '@tidemark/contracts/internal'
 import { readPresentRecord } from '../catalog/change-settings.ts'
 import { checkedDocumentId } from '../catalog/resource-names.ts'
 import type { CommitOperation, UniqueBreach, UniqueStep, WriteCondition } from '../engine/commit.ts'

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
-import { documentEtag, errorCode } from '@tidemark/contracts'
+import { errorCode } from '@tidemark/contracts'
+import { documentEtag } from '@tidemark/contracts/internal'
 import { expect, test } from 'vitest'
 import { conditionHolds } from '../engine/write-condition.ts'
 import { conditionFailure, engineCondition } from './write-conditions.ts'

@@ -3,11 +3,10 @@ import {
   PreconditionFailedError,
   ResourceExistsError,
   ResourceNotFoundError,
-  documentEtag,
-  etagLsn,
   type EtagConditions,
   type CodedError,
 } from '@tidemark/contracts'
+import { documentEtag, etagLsn } from '@tidemark/contracts/internal'
 import type { CollectionRecord } from '../engine/catalog.ts'
 import type { WriteCondition } from '../engine/commit.ts'
 

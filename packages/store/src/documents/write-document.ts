@@ -1,16 +1,15 @@
 import {
   ResourceNotFoundError,
-  documentEtag,
   lsn,
   type DeleteResult,
   type DocumentBody,
-  type DocumentVersion,
   type EtagConditions,
   type Lsn,
   type PartitionKey,
   type RequestOptions,
   type WriteOptions,
 } from '@tidemark/contracts'
+import { documentEtag, type DocumentVersion } from '@tidemark/contracts/internal'
 import { checkedDocumentId } from '../catalog/resource-names.ts'
 import type { CollectionRecord } from '../engine/catalog.ts'
 import type {

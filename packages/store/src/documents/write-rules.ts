@@ -1,20 +1,22 @@
 import {
-  checkOptions,
-  describeValue,
   InvalidOptionError,
-  option,
-  optionRule,
-  requiredOption,
   type BatchOperation,
   type BulkOperation,
   type DocumentBody,
-  type OptionRule,
-  type OptionRules,
   type PatchOptions,
   type ReadOptions,
   type RequestOptions,
   type WriteOptions,
 } from '@tidemark/contracts'
+import {
+  checkOptions,
+  describeValue,
+  option,
+  optionRule,
+  requiredOption,
+  type OptionRule,
+  type OptionRules,
+} from '@tidemark/contracts/internal'
 
 /*
  * A condition or a fence whose name is misspelt would protect nothing, and nobody would see it: whatever is given with a

@@ -1,4 +1,5 @@
-import type { DocumentVersion, FeedRange } from '@tidemark/contracts'
+import type { FeedRange } from '@tidemark/contracts'
+import type { DocumentVersion } from '@tidemark/contracts/internal'
 import type { CollectionRecord } from './catalog.ts'
 
 export interface DocumentKey {

@@ -1,4 +1,5 @@
-import type { FeedMode, FeedRange, FeedRow, VersionRow } from '@tidemark/contracts'
+import type { FeedMode, FeedRange } from '@tidemark/contracts'
+import type { FeedRow, VersionRow } from '@tidemark/contracts/internal'
 import type { CollectionRecord } from './catalog.ts'
 import type { Horizons } from './horizons.ts'
 

@@ -1,9 +1,9 @@
 import {
   effectivePartitionKey,
-  evenRanges,
   partitionKeyDefinition,
   rangeContainsEpk,
 } from '@tidemark/contracts'
+import { evenRanges } from '@tidemark/contracts/internal'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { rangeHolding, rangeNumbered, rangeOfEpk, singleEpkRange } from './range-lookup.ts'

@@ -1,4 +1,4 @@
-import { murmur3x86 } from '@tidemark/contracts'
+import { murmur3x86 } from '@tidemark/contracts/internal'
 
 /*
  * Resource ids as on the wire: base64 with `-` for `/`. A database has 4 bytes, a collection 8 of

@@ -18,7 +18,8 @@ import type {
 import type { MessageEngine } from '../messages/message-engine.ts'
 import type { MaintenanceEngine } from './maintenance.ts'
 import type { DocumentKey, ScanPage, ScanQuery } from './document-query.ts'
-import type { DocumentVersion, FeedRange, GroupPosition, Presence } from '@tidemark/contracts'
+import type { FeedRange, GroupPosition, Presence } from '@tidemark/contracts'
+import type { DocumentVersion } from '@tidemark/contracts/internal'
 
 /** The differences between engines, as data. */
 export interface EngineSupport {

@@ -1,4 +1,4 @@
-import { assertNever } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import type { WriteCondition } from './commit.ts'
 
 /** Whether a condition holds, given the LSN of the present live document (undefined = there is none). */

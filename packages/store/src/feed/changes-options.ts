@@ -1,9 +1,7 @@
 import {
   FULL_RANGE,
   InvalidOptionError,
-  checkOptions,
   checkedStart,
-  option,
   type Change,
   type Continuation,
   type DocumentBody,
@@ -11,8 +9,8 @@ import {
   type FeedRange,
   type Resynchronization,
   type StartPosition,
-  type OptionRules,
 } from '@tidemark/contracts'
+import { checkOptions, option, type OptionRules } from '@tidemark/contracts/internal'
 import { resolveItemCount } from '../paging/item-count.ts'
 
 export interface ChangesOptions<T extends DocumentBody> {

@@ -1,5 +1,4 @@
 import {
-  changeOfRow,
   continuationPosition,
   encodeContinuation,
   lsn,
@@ -12,11 +11,14 @@ import {
   type RangePosition,
   checkedStart,
   type StartPosition,
+} from '@tidemark/contracts'
+import {
+  changeOfRow,
   LIVE_ROW,
   feedVersion,
   type FeedRow,
   type VersionRow,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import type { OpenCollection } from '../documents/open-collection.ts'
 import {
   type EngineFeedPage,

@@ -5,9 +5,8 @@ import {
   type FeedPageRequest,
   type FeedPosition,
   type RangePosition,
-  type FeedRow,
-  type VersionRow,
 } from '@tidemark/contracts'
+import { type FeedRow, type VersionRow } from '@tidemark/contracts/internal'
 import { resolveItemCount } from '../paging/item-count.ts'
 import type { FeedReader } from './feed-reader.ts'
 

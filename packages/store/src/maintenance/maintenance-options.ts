@@ -1,12 +1,10 @@
+import { InvalidOptionError, type Clock, type Random } from '@tidemark/contracts'
 import {
-  InvalidOptionError,
   option,
   optionGroup,
-  type Clock,
   type OptionRule,
   type OptionRules,
-  type Random,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import type { DatabaseEngine, StorageEngine } from '../engine/storage-engine.ts'
 import type { StoreEventEmitter } from '../events/store-event-emitter.ts'
 

@@ -1,4 +1,5 @@
-import { assertNever, pkRangeId } from '@tidemark/contracts'
+import { pkRangeId } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import type { MaintenanceTask } from '../engine/maintenance.ts'
 import type { StoreEventEmitter } from '../events/store-event-emitter.ts'
 

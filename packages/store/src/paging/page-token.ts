@@ -1,4 +1,5 @@
-import { InvalidContinuationError, murmur3x86 } from '@tidemark/contracts'
+import { InvalidContinuationError } from '@tidemark/contracts'
+import { murmur3x86 } from '@tidemark/contracts/internal'
 
 /*
  * Continuation of a list that is read in pages (not of a change feed):

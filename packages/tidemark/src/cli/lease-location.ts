@@ -1,9 +1,9 @@
 import {
-  hideCredentials,
   InvalidOptionError,
   LeaseStoreUnavailableError,
   type LeaseStore,
 } from '@tidemark/contracts'
+import { hideCredentials } from '@tidemark/contracts/internal'
 import { RedisLeaseStore } from '@tidemark/lease-redis'
 import { DocumentLeaseStore } from '@tidemark/processor'
 import type { Store } from '@tidemark/store'

@@ -3,7 +3,7 @@ import { keepCompiledCode } from './compile-cache.ts'
 
 // Load the other modules only now, so that they are cached.
 keepCompiledCode(process.env)
-const { assertSupportedNode } = await import('@tidemark/contracts')
+const { assertSupportedNode } = await import('@tidemark/contracts/internal')
 const { errorLine } = await import('./output/report-error.ts')
 const { EXIT } = await import('./exit-codes.ts')
 try {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { partitionKeyPathSegments, type DocumentBody } from '@tidemark/contracts'
+import { type DocumentBody } from '@tidemark/contracts'
+import { partitionKeyPathSegments } from '@tidemark/contracts/internal'
 import { average, count, max, min, sum, type AnyFold, type ViewFunctions } from '@tidemark/jobs'
 import { InputError } from './input-error.ts'
 import { loadModule } from './load-map-module.ts'

@@ -1,13 +1,13 @@
+import { InvalidOptionError } from '@tidemark/contracts'
 import {
   checkOptions,
-  InvalidOptionError,
   isLoopbackAddress,
   isLoopbackHost,
   option,
   optionGroup,
   optionRule,
   type OptionRules,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import { sameSecret } from '../platform/same-secret.ts'
 import { problemAnswer } from './problem-answer.ts'
 import { refuseForeignLoad } from './requests/cross-site.ts'

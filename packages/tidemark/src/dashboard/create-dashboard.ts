@@ -1,15 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { InvalidOptionError, systemClock, type Clock, type LeaseStore } from '@tidemark/contracts'
 import {
   checkOptions,
-  InvalidOptionError,
   option,
   optionHaving,
   requiredOption,
-  systemClock,
-  type Clock,
-  type LeaseStore,
   type OptionRules,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import type { Store } from '@tidemark/store'
 import type { PageFiles } from '../platform/page-files.ts'
 import { packageVersion } from '../platform/package-version.ts'

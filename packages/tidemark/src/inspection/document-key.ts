@@ -1,10 +1,9 @@
 import {
-  extractPartitionKey,
-  partitionKeyPathSegments,
   type DocumentBody,
   type PartitionKeyComponent,
   type PartitionKeyDefinition,
 } from '@tidemark/contracts'
+import { extractPartitionKey, partitionKeyPathSegments } from '@tidemark/contracts/internal'
 
 /** Reads the partition key value of a document, one entry a path. */
 export function keyReader({

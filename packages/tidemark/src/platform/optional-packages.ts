@@ -1,4 +1,4 @@
-import { importOptional } from '@tidemark/contracts'
+import { importOptional } from '@tidemark/contracts/internal'
 import { packageVersion } from './package-version.ts'
 
 /*

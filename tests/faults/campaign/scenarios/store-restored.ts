@@ -1,7 +1,7 @@
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { copySqliteStore } from '@tidemark/engine-sqlite'
+import { copySqliteStore } from '@tidemark/engine-sqlite/internal'
 import { startRedis } from '../redis-faults.ts'
 import type { StagedScenario, Told } from '../scenario.ts'
 import type { CampaignStage } from '../stage.ts'

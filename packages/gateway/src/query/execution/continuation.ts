@@ -1,10 +1,5 @@
-import {
-  feedRangeId,
-  murmur3x86,
-  parseFeedRangeId,
-  rangeContains,
-  type FeedRange,
-} from '@tidemark/contracts'
+import { feedRangeId, parseFeedRangeId, rangeContains, type FeedRange } from '@tidemark/contracts'
+import { murmur3x86 } from '@tidemark/contracts/internal'
 import { BadQueryError } from '../bad-query-error.ts'
 import { isJsonArray, type Json } from '../json.ts'
 import { textHash } from '../values/value-hash.ts'

@@ -1,4 +1,4 @@
-import { assertNever } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import { BadQueryError } from '../bad-query-error.ts'
 import { INDEX_NAME_PLACES } from '../../protocol/survey-json.ts'
 import { isJsonArray, isJsonObject, type Json } from '../json.ts'

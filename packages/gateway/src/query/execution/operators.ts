@@ -1,4 +1,4 @@
-import { assertNever } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import { finite } from '../functions/sql-function.ts'
 import { joinStrings } from '../functions/string-functions.ts'
 import type { Json } from '../json.ts'

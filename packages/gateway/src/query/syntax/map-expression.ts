@@ -1,4 +1,4 @@
-import { assertNever } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import type { Expression } from './expression.ts'
 
 /** The same node with each child replaced. Subqueries are not entered: their names are their own. */

@@ -1,4 +1,4 @@
-import { murmur3x64 } from '@tidemark/contracts'
+import { murmur3x64 } from '@tidemark/contracts/internal'
 import { BadQueryError } from '../bad-query-error.ts'
 import { isJsonArray, isJsonObject, type Json } from '../json.ts'
 import { MAX_VALUE_DEPTH } from '../limits.ts'

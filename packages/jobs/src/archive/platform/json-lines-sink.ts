@@ -1,15 +1,8 @@
 import { chmod, mkdir, open, type FileHandle } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import {
-  InvalidOptionError,
-  errorCode,
-  feedRangeId,
-  checkOptions,
-  option,
-  requiredOption,
-  type FeedRange,
-} from '@tidemark/contracts'
+import { InvalidOptionError, errorCode, feedRangeId, type FeedRange } from '@tidemark/contracts'
+import { checkOptions, option, requiredOption } from '@tidemark/contracts/internal'
 import type { Sink, SinkContext } from '../../sync/sink.ts'
 import { archiveKey, type ArchiveLine } from '../archived-document.ts'
 import { decodeLine, encodeLines, fileName } from '../json-lines.ts'

@@ -1,13 +1,11 @@
+import { errorCode, type DocumentBody, type Stored } from '@tidemark/contracts'
 import {
   checkOptions,
-  errorCode,
   option,
   optionHaving,
   optionRule,
   requiredOption,
-  type DocumentBody,
-  type Stored,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import { newestEntries, type SinkEntry } from '../sink-entry.ts'
 import { SinkRefusedError } from '../sink-refused-error.ts'
 import { SinkTargetError } from '../sink-target-error.ts'

@@ -1,13 +1,11 @@
+import { InvalidOptionError, type DocumentBody, type Stored } from '@tidemark/contracts'
 import {
-  InvalidOptionError,
   checkOptions,
   option,
   optionHaving,
   requiredOption,
-  type DocumentBody,
   type OptionRule,
-  type Stored,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import { newestEntries, type SinkEntry } from '../sink-entry.ts'
 import { SinkRefusedError } from '../sink-refused-error.ts'
 import type { Sink, SinkContext, SinkSource } from '../sink.ts'

@@ -1,10 +1,5 @@
-import {
-  checkOptions,
-  option,
-  requiredOption,
-  type DocumentBody,
-  type Stored,
-} from '@tidemark/contracts'
+import { type DocumentBody, type Stored } from '@tidemark/contracts'
+import { checkOptions, option, requiredOption } from '@tidemark/contracts/internal'
 import { newestEntries, type SinkEntry } from '../sink-entry.ts'
 import { SinkRefusedError } from '../sink-refused-error.ts'
 import type { Sink, SinkContext, SinkSource } from '../sink.ts'

@@ -1,14 +1,11 @@
+import { InvalidOptionError, systemClock, type Clock, type DocumentBody } from '@tidemark/contracts'
 import {
-  InvalidOptionError,
   checkOptions,
   option,
   optionRule,
   requiredOption,
-  systemClock,
-  type Clock,
-  type DocumentBody,
   type OptionRule,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import type { SinkEntry } from '../sink-entry.ts'
 import { bytesOfBase64, hmacSha256, sameText } from './platform/hmac.ts'
 import { WebhookSignatureError } from './webhook-signature-error.ts'

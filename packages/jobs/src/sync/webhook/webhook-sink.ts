@@ -1,13 +1,5 @@
-import {
-  InvalidOptionError,
-  checkOptions,
-  option,
-  optionRule,
-  requiredOption,
-  systemClock,
-  type Clock,
-  type DocumentBody,
-} from '@tidemark/contracts'
+import { InvalidOptionError, systemClock, type Clock, type DocumentBody } from '@tidemark/contracts'
+import { checkOptions, option, optionRule, requiredOption } from '@tidemark/contracts/internal'
 import { sha256 } from '../../workers/platform/sha256.ts'
 import type { SinkEntry } from '../sink-entry.ts'
 import { SinkRefusedError } from '../sink-refused-error.ts'

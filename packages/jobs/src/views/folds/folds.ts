@@ -1,4 +1,5 @@
-import { SYSTEM_PROPERTIES, type DocumentBody, type Stored } from '@tidemark/contracts'
+import { type DocumentBody, type Stored } from '@tidemark/contracts'
+import { SYSTEM_PROPERTIES } from '@tidemark/contracts/internal'
 import { ViewValueError } from '../view-value-error.ts'
 import { addExactly, roundedSum, type ExactSum } from './exact-sum.ts'
 import type { Fold, RankedFold, Score } from './fold.ts'

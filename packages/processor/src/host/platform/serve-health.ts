@@ -2,15 +2,14 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'
+import { AddressUnavailableError, InvalidOptionError } from '@tidemark/contracts'
 import {
-  AddressUnavailableError,
   checkOptions,
-  InvalidOptionError,
   option,
   reachableHost,
   requiredOption,
   type OptionRules,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import { healthAnswer, type HealthSource } from '../health-answer.ts'
 
 export interface ServeHealthOptions {

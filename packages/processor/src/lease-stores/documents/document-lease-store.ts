@@ -5,9 +5,6 @@ import {
   LeaseStorageError,
   systemClock,
   systemRandom,
-  checkOptions,
-  option,
-  requiredOption,
   type Clock,
   type DocumentCollection,
   type LeaseGroup,
@@ -16,8 +13,13 @@ import {
   type Presence,
   type RequestOptions,
   type Random,
-  type OptionRules,
 } from '@tidemark/contracts'
+import {
+  checkOptions,
+  option,
+  requiredOption,
+  type OptionRules,
+} from '@tidemark/contracts/internal'
 import { DocumentHints, readSeen } from './document-hints.ts'
 import { DocumentLeaseGroup } from './document-lease-group.ts'
 import { PARTITION_KEY_PATH, REGISTRY_PARTITION } from './lease-documents.ts'

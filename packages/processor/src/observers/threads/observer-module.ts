@@ -2,14 +2,16 @@ import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import {
   InvalidOptionError,
+  type DocumentBody,
+  type IChangeFeedObserver,
+} from '@tidemark/contracts'
+import {
   checkOptions,
   option,
   requiredOption,
   optionGroup,
-  type DocumentBody,
-  type IChangeFeedObserver,
   type OptionRules,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 
 /**
  * Bounds of one thread's memory, in MB; the names are those of `node:worker_threads`. A thread that needs more ends,

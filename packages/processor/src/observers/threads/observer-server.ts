@@ -1,12 +1,11 @@
 import {
   InvalidOptionError,
   LeaseLostError,
-  changesOfPortable,
-  damageIn,
   type Change,
   type IChangeFeedObserver,
   type ObserverContext,
 } from '@tidemark/contracts'
+import { changesOfPortable, damageIn } from '@tidemark/contracts/internal'
 import type { ObserverMaker } from './observer-export.ts'
 import { portableThrown, thrownFromPortable, type PortableThrown } from './portable-error.ts'
 import { RemoteAbort } from './remote-abort.ts'

@@ -1,10 +1,5 @@
-import type {
-  Change,
-  CloseReason,
-  ObserverContext,
-  PortableChanges,
-  Resynchronization,
-} from '@tidemark/contracts'
+import type { Change, CloseReason, ObserverContext, Resynchronization } from '@tidemark/contracts'
+import type { PortableChanges } from '@tidemark/contracts/internal'
 import type { AbortCell } from './abort-cell.ts'
 import type { PortableThrown } from './portable-error.ts'
 

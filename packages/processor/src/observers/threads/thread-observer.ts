@@ -1,8 +1,6 @@
 import {
   HostStoppedError,
   errorCode,
-  findDamage,
-  portableChanges,
   type Change,
   type Clock,
   type CloseReason,
@@ -11,6 +9,7 @@ import {
   type ObserverContext,
   type Resynchronization,
 } from '@tidemark/contracts'
+import { findDamage, portableChanges } from '@tidemark/contracts/internal'
 import { ObserverThreadEndedError } from './observer-thread-ended-error.ts'
 import { RemoteObserver } from './remote-observer.ts'
 import type { ObserverAct } from './thread-messages.ts'

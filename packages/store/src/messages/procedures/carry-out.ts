@@ -1,4 +1,5 @@
-import { assertNever, StoreDamagedError } from '@tidemark/contracts'
+import { StoreDamagedError } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import type { EntityRecord } from '../entities.ts'
 import { ask, type MessageRow, type Procedure } from '../message-rows.ts'
 import { deadLettered } from '../rules/enqueued-rows.ts'

@@ -1,4 +1,4 @@
-import { assertNever } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import type {
   CommandAnswers,
   CommandOf,

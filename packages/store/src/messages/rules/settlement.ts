@@ -1,4 +1,4 @@
-import { assertNever } from '@tidemark/contracts'
+import { assertNever } from '@tidemark/contracts/internal'
 import type { EntityRecord } from '../entities.ts'
 import type { Outcome } from '../message-commands.ts'
 import { DEFERRED, type MessageRow } from '../message-rows.ts'

@@ -1,6 +1,5 @@
 import { expect } from 'vitest'
 import {
-  evenRanges,
   feedRangeId,
   FULL_RANGE,
   lsn,
@@ -22,6 +21,7 @@ import {
   type SyncReply,
   type SyncRequest,
 } from '@tidemark/contracts'
+import { evenRanges } from '@tidemark/contracts/internal'
 
 /** Session time to live and heartbeat of the suite, lease-clock ms. */
 export const TTL_MS = 8_000

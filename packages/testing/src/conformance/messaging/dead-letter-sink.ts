@@ -1,11 +1,11 @@
 import {
-  changeEpk,
   FULL_RANGE,
   lsn,
   type DeadLetter,
   type DeadLetterSink,
   type FeedRange,
 } from '@tidemark/contracts'
+import { changeEpk } from '@tidemark/contracts/internal'
 import type { QueueOptions } from '@tidemark/messaging'
 import { describe, expect, test } from 'vitest'
 import { rejection, type OpenNamespace, type TestedNamespace } from './fixtures.ts'

@@ -1,4 +1,5 @@
-import { FULL_RANGE, feedVersion } from '@tidemark/contracts'
+import { FULL_RANGE } from '@tidemark/contracts'
+import { feedVersion } from '@tidemark/contracts/internal'
 import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import { settle } from '../../platform/settle.ts'

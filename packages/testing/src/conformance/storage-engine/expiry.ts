@@ -1,4 +1,5 @@
-import { FULL_RANGE, PENDING_DELETE_ROW } from '@tidemark/contracts'
+import { FULL_RANGE } from '@tidemark/contracts'
+import { PENDING_DELETE_ROW } from '@tidemark/contracts/internal'
 import type { StorageEngine } from '@tidemark/store'
 import type { CommitOperation, WriteCondition } from '@tidemark/store/engine'
 import { describe, expect, test } from 'vitest'

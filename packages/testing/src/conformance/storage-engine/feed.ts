@@ -1,4 +1,5 @@
-import { FULL_RANGE, evenRanges, rangeContainsEpk, type FeedRow } from '@tidemark/contracts'
+import { FULL_RANGE, rangeContainsEpk } from '@tidemark/contracts'
+import { evenRanges, type FeedRow } from '@tidemark/contracts/internal'
 import type { StorageEngine } from '@tidemark/store'
 import { singleEpkRange } from '@tidemark/store/engine'
 import { describe, expect, test } from 'vitest'

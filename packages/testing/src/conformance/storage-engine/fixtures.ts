@@ -1,19 +1,21 @@
 import {
   FULL_RANGE,
   effectivePartitionKey,
-  evenRanges,
   partitionKeyDefinition,
   partitionKeyText,
   type Clock,
   type FeedMode,
   type FeedRange,
+} from '@tidemark/contracts'
+import {
+  evenRanges,
   LIVE_ROW,
   type FeedRow,
   type RowKind,
   DocumentStamp,
   feedVersion,
   type DocumentVersion,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import type {
   CollectionDefinition,
   CollectionRecord,

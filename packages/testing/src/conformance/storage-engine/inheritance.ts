@@ -1,4 +1,5 @@
-import { FULL_RANGE, evenRanges, lsn, type FeedRange } from '@tidemark/contracts'
+import { FULL_RANGE, lsn, type FeedRange } from '@tidemark/contracts'
+import { evenRanges } from '@tidemark/contracts/internal'
 import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
 import {

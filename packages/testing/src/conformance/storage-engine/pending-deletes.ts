@@ -1,4 +1,5 @@
-import { FULL_RANGE, lsn, LIVE_ROW } from '@tidemark/contracts'
+import { FULL_RANGE, lsn } from '@tidemark/contracts'
+import { LIVE_ROW } from '@tidemark/contracts/internal'
 import type { StorageEngine } from '@tidemark/store'
 import type { CommitBatch } from '@tidemark/store/engine'
 import { describe, expect, test } from 'vitest'

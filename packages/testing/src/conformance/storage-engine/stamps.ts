@@ -3,7 +3,7 @@ import {
   PENDING_DELETE_ROW,
   feedVersion,
   type DocumentVersion,
-} from '@tidemark/contracts'
+} from '@tidemark/contracts/internal'
 import type { RangeRecord } from '@tidemark/store/engine'
 import { describe, expect, test } from 'vitest'
 import {

@@ -1,11 +1,11 @@
 import { InvalidArgumentError } from 'commander'
 import {
   errorCode,
-  parsePartitionKeyText,
   partitionKeyText,
   type PartitionKeyComponent,
   type PatchOperation,
 } from '@tidemark/contracts'
+import { parsePartitionKeyText } from '@tidemark/contracts/internal'
 
 /** Under the help of each command that takes values. */
 export const VALUE_HELP = `

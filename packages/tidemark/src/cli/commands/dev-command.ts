@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { EMULATOR_KEY } from '@tidemark/contracts'
+import { EMULATOR_KEY } from '@tidemark/contracts/internal'
 import { EMULATOR_ACCESS_KEY } from '@tidemark/messaging/front'
 import { portNumber } from '../arguments/parse-arguments.ts'
 import { loadFronts, loadGateway } from '../../platform/optional-packages.ts'

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
-import { hideCredentials, ResourceNotFoundError } from '@tidemark/contracts'
+import { ResourceNotFoundError } from '@tidemark/contracts'
+import { hideCredentials } from '@tidemark/contracts/internal'
 import type { DeadLetterEntry, DocumentDeadLetters } from '@tidemark/processor'
 import { collectionName, wholeNumber, type CollectionName } from '../arguments/parse-arguments.ts'
 import type { CommandContext } from '../command-context.ts'

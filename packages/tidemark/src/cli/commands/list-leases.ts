@@ -7,7 +7,7 @@ import {
   type LeaseGroupSnapshot,
   type LeaseStore,
 } from '@tidemark/contracts'
-import { liveOwner, missingKeys } from '@tidemark/processor'
+import { liveOwner, missingKeys } from '@tidemark/processor/internal'
 import type { Collection } from '@tidemark/store'
 import type { CommandContext } from '../command-context.ts'
 import {

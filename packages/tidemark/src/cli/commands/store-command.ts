@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { PostgresStoreSchema } from '@tidemark/engine-postgres'
-import type { CopiedStore } from '@tidemark/engine-sqlite'
+import type { CopiedStore } from '@tidemark/engine-sqlite/internal'
 import type { Store } from '@tidemark/store'
 import { loadPostgresEngine } from '../../platform/optional-packages.ts'
 import { postgresLocation, refuseOtherUrl } from '../../postgres-location.ts'
@@ -139,7 +139,7 @@ function markRestoredCommand(context: CommandContext): Command {
     .addHelpText('after', MARK_HELP)
     .action(async (argument: string | undefined, { json }: OutcomeOptions, action: Command) => {
       const folder = folderOf(givenStore(argument, action), action)
-      const { markSqliteStoreRestored } = await import('@tidemark/engine-sqlite')
+      const { markSqliteStoreRestored } = await import('@tidemark/engine-sqlite/internal')
       const marked = await markSqliteStoreRestored(folder)
       if (json === true) await writeJsonLine(context.output, { ...marked })
       else await writeText(context.output, `marked ${copyText(marked)}\n`)
@@ -151,7 +151,7 @@ async function copyStore(
   { json }: OutcomeOptions,
   context: CommandContext,
 ): Promise<void> {
-  const { copySqliteStore } = await import('@tidemark/engine-sqlite')
+  const { copySqliteStore } = await import('@tidemark/engine-sqlite/internal')
   const copied = await copySqliteStore({ from, to })
   if (json === true) await writeJsonLine(context.output, { ...copied })
   else await writeText(context.output, `${verb} ${copyText(copied)}\n`)
@@ -230,7 +230,7 @@ async function check(
 
 /** For a folder. Only a warning, because the access may be intended. */
 async function warnOfAccess(folder: string, context: CommandContext): Promise<void> {
-  const { isStoreOpenToEverybody } = await import('@tidemark/engine-sqlite')
+  const { isStoreOpenToEverybody } = await import('@tidemark/engine-sqlite/internal')
   if (!(await isStoreOpenToEverybody(folder))) return
   context.errors.write(
     `tidemark: warning: every user of this machine can read the files in ${folder}; chmod -R o= ${folder} keeps them out\n`,

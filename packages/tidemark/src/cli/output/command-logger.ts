@@ -1,14 +1,6 @@
 import { Option, type Command } from 'commander'
-import {
-  describeError,
-  errorCode,
-  LimitedLog,
-  LOG_LEVELS,
-  systemClock,
-  textLogger,
-  type Logger,
-  type LogLevel,
-} from '@tidemark/contracts'
+import { errorCode, systemClock, textLogger, type Logger, type LogLevel } from '@tidemark/contracts'
+import { describeError, LimitedLog, LOG_LEVELS } from '@tidemark/contracts/internal'
 import { loadPino } from '../../platform/optional-packages.ts'
 import type { CommandContext } from '../command-context.ts'
 

@@ -1,4 +1,5 @@
-import { errorCode, hideCredentials } from '@tidemark/contracts'
+import { errorCode } from '@tidemark/contracts'
+import { hideCredentials } from '@tidemark/contracts/internal'
 import { visible } from './visible.ts'
 
 /** One line for people and scripts: the code, then what happened. */

@@ -1,4 +1,5 @@
-import { describeError, errorCode, type Clock, type Logger } from '@tidemark/contracts'
+import { errorCode, type Clock, type Logger } from '@tidemark/contracts'
+import { describeError } from '@tidemark/contracts/internal'
 import { InputError } from '../input-error.ts'
 import type { ServedKeys } from './served-keys.ts'
 

@@ -1,11 +1,11 @@
 import {
   CodedError,
   errorCode,
-  hideCredentials,
   InvalidOptionError,
   ResourceNotFoundError,
   type Clock,
 } from '@tidemark/contracts'
+import { hideCredentials } from '@tidemark/contracts/internal'
 import { ChangeFeedEstimator, type FeedEstimate } from '@tidemark/processor'
 import type { Store } from '@tidemark/store'
 import type { AccessRule } from '../../dashboard/access.ts'

@@ -1,4 +1,5 @@
-import { EMULATOR_KEY, type Logger } from '@tidemark/contracts'
+import { type Logger } from '@tidemark/contracts'
+import { EMULATOR_KEY } from '@tidemark/contracts/internal'
 import {
   CosmosConnection,
   CosmosDocumentCollection,

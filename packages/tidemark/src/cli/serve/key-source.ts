@@ -1,4 +1,4 @@
-import { EMULATOR_KEY } from '@tidemark/contracts'
+import { EMULATOR_KEY } from '@tidemark/contracts/internal'
 import type { AccessPolicy } from '@tidemark/messaging/front'
 import { InputError } from '../input-error.ts'
 import { readAccessPolicies } from './access-policy-file.ts'

@@ -1,4 +1,5 @@
-import { importOptional, MissingPackageError } from '@tidemark/contracts'
+import { MissingPackageError } from '@tidemark/contracts'
+import { importOptional } from '@tidemark/contracts/internal'
 import type { ServedRequest } from '@tidemark/gateway'
 import type { AccessRule } from '../../dashboard/access.ts'
 import { metricsPackages } from '../../platform/optional-packages.ts'

@@ -1,4 +1,5 @@
-import { isLoopbackAddress, systemClock, type Logger } from '@tidemark/contracts'
+import { systemClock, type Logger } from '@tidemark/contracts'
+import { isLoopbackAddress } from '@tidemark/contracts/internal'
 import type { ServedRequest, StartGatewayOptions } from '@tidemark/gateway'
 import type { Store } from '@tidemark/store'
 import { accessRule, type AccessRule, type Credentials } from '../../dashboard/access.ts'

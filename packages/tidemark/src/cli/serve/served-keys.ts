@@ -1,4 +1,5 @@
-import { EMULATOR_KEY, InvalidOptionError, isLoopbackAddress } from '@tidemark/contracts'
+import { InvalidOptionError } from '@tidemark/contracts'
+import { EMULATOR_KEY, isLoopbackAddress } from '@tidemark/contracts/internal'
 import type { GatewayKeys } from '@tidemark/gateway'
 import { ALL_RIGHTS, EMULATOR_ACCESS_KEY, type AccessPolicy } from '@tidemark/messaging/front'
 

@@ -1,4 +1,5 @@
-import { errorCode, hideCredentials } from '@tidemark/contracts'
+import { errorCode } from '@tidemark/contracts'
+import { hideCredentials } from '@tidemark/contracts/internal'
 import { problemAnswer } from '../problem-answer.ts'
 import type { Problem } from '../views.ts'
 

@@ -1,8 +1,6 @@
 import {
-  keyComponents,
   lsn as checkedLsn,
   parseFeedRangeId,
-  parsePartitionKeyText,
   partitionKeyText,
   type Change,
   type DocumentBody,
@@ -11,6 +9,7 @@ import {
   type StartPosition,
   type Stored,
 } from '@tidemark/contracts'
+import { keyComponents, parsePartitionKeyText } from '@tidemark/contracts/internal'
 import type { Collection } from '@tidemark/store'
 import { keyReader } from '../../inspection/document-key.ts'
 import { startOf } from '../../platform/start-of.ts'

@@ -1,5 +1,6 @@
 import type { HostSession, Lease } from '@tidemark/contracts'
-import { leaseState, liveOwner, type FeedEstimate, type LeaseEstimate } from '@tidemark/processor'
+import { type FeedEstimate, type LeaseEstimate } from '@tidemark/processor'
+import { leaseState, liveOwner } from '@tidemark/processor/internal'
 import type {
   GroupRow,
   HostRow,

@@ -1,5 +1,6 @@
 import type { DeadLetterEntry } from '@tidemark/processor'
-import { hideCredentials, feedRangeId, type Change } from '@tidemark/contracts'
+import { feedRangeId, type Change } from '@tidemark/contracts'
+import { hideCredentials } from '@tidemark/contracts/internal'
 import { deadLettersId } from '../../open-dead-letters.ts'
 import { badRequest, notFound } from '../requests/refusal.ts'
 import type { Query } from '../requests/query.ts'

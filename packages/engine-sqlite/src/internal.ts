@@ -1,0 +1,2 @@
+export { isStoreOpenToEverybody } from './folder/store-access.ts'
+export { copySqliteStore, markSqliteStoreRestored, type CopiedStore } from './copy-store.ts'
