@@ -1,26 +1,33 @@
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { ensureNode } from '@tidemark/testing/servers'
 import { readArguments, text } from '../../scripts/command-line/read-arguments.ts'
 
-// `npm run floor`: the built packages and the command on the oldest Node that they say they run on.
+// `npm run floor`: the built packages and the command on the oldest Node that they say they run on, or on another one.
 
 const run = promisify(execFile)
-const { values } = readArguments('usage: npm run floor -- [--node VERSION]', {
-  node: text('22.18.0'),
-})
+const USAGE = `usage: npm run floor -- [--node VERSION | --program PATH]
+
+  --node VERSION  fetched by npm    (default 22.18.0)
+  --program PATH  a Node that is there`
+
+const { values } = readArguments(USAGE, { node: text('22.18.0'), program: text() })
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const node = await ensureNode({ version: values.node, onProgress: console.log })
+const node =
+  values.program === undefined
+    ? await ensureNode({ version: values.node, onProgress: console.log })
+    : resolve(values.program)
 const folder = await mkdtemp(join(tmpdir(), 'tidemark-floor-'))
 try {
   const { stdout } = await onNode(['--disable-warning=ExperimentalWarning', program()])
   process.stdout.write(stdout)
   await tryCommand()
-  console.log(`node ${values.node}: the command does what it should, and prints no warnings`)
+  const { stdout: version } = await onNode(['--version'])
+  console.log(`node ${version.trim()}: the command does what it should, and prints no warnings`)
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exitCode = 1

