@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -15,22 +15,24 @@ export interface Tarball {
   readonly files: readonly string[]
 }
 
-/** Packs each package once, into a folder. They must have been built. */
+/** Packs all packages, into a folder. They must have been built. */
 export async function packAll(root: string, destination: string): Promise<readonly Tarball[]> {
-  const tarballs: Tarball[] = []
-  for (const folder of readdirSync(join(root, 'packages')).toSorted()) {
-    const path = join(root, 'packages', folder)
-    if (existsSync(join(path, 'package.json'))) tarballs.push(await pack(path, folder, destination))
-  }
-  return tarballs
-}
-
-async function pack(cwd: string, folder: string, destination: string): Promise<Tarball> {
+  const folders = readdirSync(join(root, 'packages'))
+    .filter((folder) => existsSync(join(root, 'packages', folder, 'package.json')))
+    .toSorted()
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', destination]
-  const { stdout } = await run('npm', args, { cwd, maxBuffer: 64 * 1024 * 1024 })
-  const { name, filename, files } = packedPackage(JSON.parse(stdout))
-  const paths = files.map((file) => file.path).toSorted()
-  return { name, folder, path: join(destination, filename), files: paths }
+  const workspaces = folders.map((folder) => `--workspace=packages/${folder}`)
+  const { stdout } = await run('npm', [...args, ...workspaces], {
+    cwd: root,
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  const packed = packedPackages(JSON.parse(stdout))
+  return folders.map((folder) => {
+    const own = packed.find(({ name }) => name === nameOf(join(root, 'packages', folder)))
+    if (own === undefined) throw new Error(`npm pack made nothing of packages/${folder}`)
+    const files = own.files.map((file) => file.path).toSorted()
+    return { name: own.name, folder, path: join(destination, own.filename), files }
+  })
 }
 
 interface PackedPackage {
@@ -40,8 +42,11 @@ interface PackedPackage {
 }
 
 /** npm 11 answers with an array, npm 12 with an object by package name. */
-function packedPackage(answer: unknown): PackedPackage {
-  const [entry] = Object.values(answer as Record<string, PackedPackage>)
-  if (entry === undefined) throw new Error('npm pack names no package')
-  return entry
+function packedPackages(answer: unknown): readonly PackedPackage[] {
+  return Object.values(answer as Record<string, PackedPackage>)
+}
+
+function nameOf(folder: string): string {
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as PackedPackage
+  return manifest.name
 }
