@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { installPacked } from './install-packed.ts'
+import { COMPILER_OPTIONS } from './snippets/compiler-options.ts'
 import { importsFor, readSnippets, type Snippet } from './snippets/read-snippets.ts'
 
 /*
@@ -40,16 +41,6 @@ const COMPANIONS = [
   'vitest',
   'ws',
 ]
-const COMPILER_OPTIONS = {
-  strict: true,
-  exactOptionalPropertyTypes: true,
-  noUncheckedIndexedAccess: true,
-  noEmit: true,
-  module: 'nodenext',
-  target: 'esnext',
-  lib: ['esnext'],
-  types: ['node'],
-}
 
 /** A snippet in a file of its own. */
 interface Written {
