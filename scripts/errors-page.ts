@@ -2,6 +2,7 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseSync } from 'oxc-parser'
+import { commentText } from './api/declaration-file.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const PAGE = join(ROOT, 'docs/errors.md')
@@ -110,13 +111,11 @@ function packageOf(path: string): string {
 }
 
 function plainText(comment: string): string {
-  return comment
-    .replace(/^\*/, '')
+  return commentText(comment)
     .split('\n')
-    .map((line) => line.replace(/^\s*\*? ?/, '').trim())
+    .map((line) => line.trim())
     .filter((line) => line !== '')
     .join(' ')
-    .trim()
 }
 
 if (import.meta.main) writeFileSync(PAGE, errorsPage(readAllErrors()))

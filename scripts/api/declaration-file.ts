@@ -12,17 +12,23 @@ export interface Declaration {
   readonly text: string
   /** Every identifier that occurs in it. */
   readonly identifiers: ReadonlySet<string>
+  readonly statement: Statement
 }
 
 export interface DeclarationFile {
+  readonly path: string
+  /** Its text with spaces instead of comments, so that positions stay. */
+  readonly text: string
   /** By local name; overloads and merged declarations are several. */
   readonly declarations: ReadonlyMap<string, readonly Declaration[]>
   readonly imports: ReadonlyMap<string, Origin>
   /** By exported name. Own declarations are not repeated here unless they are exported under a name. */
   readonly exports: ReadonlyMap<string, Origin>
+  /** The comment right before a position, without the marks of a comment; empty when there is none. */
+  commentBefore(position: number): string
 }
 
-/** Reads one `.d.ts` that `tsc` wrote. */
+/** Reads one `.d.ts` that `tsc` wrote, or a source. */
 export function readDeclarationFile(path: string): DeclarationFile {
   const text = readFileSync(path, 'utf8')
   const { program, module, comments, errors } = parseSync(path, text)
@@ -35,6 +41,7 @@ export function readDeclarationFile(path: string): DeclarationFile {
     const declaration: Declaration = {
       text: withoutComments.slice(statement.start, statement.end),
       identifiers: identifiersOf(program, statement),
+      statement,
     }
     for (const name of declaredNames(path, statement)) {
       declarations.set(name, [...(declarations.get(name) ?? []), declaration])
@@ -60,13 +67,33 @@ export function readDeclarationFile(path: string): DeclarationFile {
       }
     }
   }
-  return { declarations, imports, exports }
+  const commentBefore = (position: number): string =>
+    commentText(
+      comments.findLast(({ end }) => end <= position && text.slice(end, position).trim() === '')
+        ?.value ?? '',
+    )
+  return { path, text: withoutComments, declarations, imports, exports, commentBefore }
+}
+
+/** The lines of a doc comment without their stars. */
+export function commentText(comment: string): string {
+  return comment
+    .replace(/^\*/, '')
+    .split('\n')
+    .map((line) => line.replace(/^\s*\* ?/, ''))
+    .join('\n')
+    .trim()
 }
 
 function origin(path: string, specifier: string, name: string): Origin {
   if (!specifier.startsWith('.')) return { kind: 'module', module: specifier, name }
-  const file = join(dirname(path), specifier.replace(/\.(ts|js)$/, '.d.ts'))
+  const ending = isDeclaration(path) ? '.d.ts' : '.ts'
+  const file = join(dirname(path), specifier.replace(/\.(ts|js)$/, ending))
   return { kind: 'file', file, name }
+}
+
+function isDeclaration(path: string): boolean {
+  return path.endsWith('.d.ts')
 }
 
 /** Comments become spaces, so that positions stay. */
@@ -99,6 +126,7 @@ function declaredNames(path: string, statement: Statement): string[] {
     case 'EmptyStatement':
       return []
     default:
+      if (!isDeclaration(path)) return []
       // A silent gap would be a part of the API that nobody reviews.
       throw new Error(`${path} holds a ${node.type}, which the API report does not know`)
   }

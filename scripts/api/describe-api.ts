@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs'
 import { format } from 'prettier'
-import { readDeclarationFile, type DeclarationFile, type Origin } from './declaration-file.ts'
+import type { DeclarationFile, Origin } from './declaration-file.ts'
+import { DeclarationFiles } from './declaration-files.ts'
 
 /** One published entry of a package: `.` or `./client`, and the declaration file that `types` names. */
 export interface Entry {
@@ -26,7 +26,7 @@ export async function describeApi(packageName: string, entries: readonly Entry[]
 
 class ApiWriter {
   readonly #entry: string
-  readonly #files = new Map<string, DeclarationFile>()
+  readonly #files = new DeclarationFiles()
   /** `file#name` of what is written or queued, so that nothing is written twice. */
   readonly #known = new Set<string>()
   readonly #pending: { readonly file: string; readonly name: string }[] = []
@@ -37,7 +37,7 @@ class ApiWriter {
 
   async write(): Promise<string> {
     const exported = this.#exportedNames().map((name) => {
-      const origin = this.#follow({ kind: 'file', file: this.#entry, name })
+      const origin = this.#files.follow({ kind: 'file', file: this.#entry, name })
       if (origin.kind === 'file') this.#known.add(`${origin.file}#${origin.name}`)
       return { name, origin }
     })
@@ -62,7 +62,7 @@ class ApiWriter {
   }
 
   #exportedNames(): string[] {
-    const { exports } = this.#file(this.#entry)
+    const { exports } = this.#files.file(this.#entry)
     return [...exports.keys()].sort(compare)
   }
 
@@ -71,7 +71,7 @@ class ApiWriter {
       const renamed = origin.name === exportedAs ? exportedAs : `${origin.name} as ${exportedAs}`
       return `export { ${renamed} } from '${origin.module}'`
     }
-    const file = this.#file(origin.file)
+    const file = this.#files.file(origin.file)
     const declarations = file.declarations.get(origin.name)
     if (declarations === undefined) throw new Error(`${origin.file} declares no ${origin.name}`)
     for (const { identifiers } of declarations) this.#queue(origin.file, file, identifiers)
@@ -87,33 +87,11 @@ class ApiWriter {
         : undefined
       const mentioned = local ?? imported
       if (mentioned === undefined) continue
-      const origin = this.#follow(mentioned)
+      const origin = this.#files.follow(mentioned)
       if (origin.kind === 'module' || this.#known.has(`${origin.file}#${origin.name}`)) continue
       this.#known.add(`${origin.file}#${origin.name}`)
       this.#pending.push({ file: origin.file, name: origin.name })
     }
-  }
-
-  /** From a name in a file to where it is declared, through re-exports and imports. */
-  #follow(start: Origin): Origin {
-    let origin = start
-    for (let hops = 0; hops < 50 && origin.kind === 'file'; hops += 1) {
-      const file = this.#file(origin.file)
-      const next: Origin | undefined =
-        file.exports.get(origin.name) ?? file.imports.get(origin.name)
-      if (file.declarations.has(origin.name) || next === undefined) return origin
-      origin = next
-    }
-    return origin
-  }
-
-  #file(path: string): DeclarationFile {
-    const known = this.#files.get(path)
-    if (known !== undefined) return known
-    if (!existsSync(path)) throw new Error(`${path} is not there: run \`npm run build\` first`)
-    const file = readDeclarationFile(path)
-    this.#files.set(path, file)
-    return file
   }
 }
 

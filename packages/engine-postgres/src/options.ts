@@ -9,9 +9,9 @@ import type { PostgresPool } from './connection/postgres-pool.ts'
 
 /** Give either `url` or `pool`. */
 export interface PostgresEngineOptions {
-  /** `postgres://user:password@host:port/database`. */
+  /** `postgres://user:password@host:port/database`. @default none */
   readonly url?: string | undefined
-  /** Your own `pg` Pool. End it after `close`. */
+  /** Your own `pg` Pool. End it after `close`. @default none */
   readonly pool?: PostgresPool | undefined
   /** A server that follows the first one, for reading feeds. It can be behind, but never out of order. @default none */
   readonly replicaUrl?: string | undefined
@@ -26,25 +26,29 @@ export interface PostgresEngineOptions {
    * @default 'auto'
    */
   readonly schemaManagement?: 'auto' | 'none' | undefined
-  /** Maximum number of connections of this process. @default 10 (as `pg`) */
+  /** Maximum number of connections of this process. @range 1 or more @default 10 (as `pg`) */
   readonly maxConnections?: number | undefined
-  /** Maximum duration of one statement. @default 30_000 */
+  /** Maximum duration of one statement. @range any number above 0, below 2_147_483_648 @default 30_000 */
   readonly statementTimeoutMs?: number | undefined
-  /** Maximum time to make a connection. @default 5_000 */
+  /** Maximum time to make a connection. @range any number above 0, below 2_147_483_648 @default 5_000 */
   readonly connectTimeoutMs?: number | undefined
-  /** How long a call waits for a server that restarts or fails over. @default 30_000 */
+  /**
+   * How long a call waits for a server that restarts or fails over.
+   * @range any number, 0 or more, below 2_147_483_647 @default 30_000
+   */
   readonly outageTimeoutMs?: number | undefined
   /** Whether to prepare statements once for each connection. @default true */
   readonly preparedStatements?: boolean | undefined
-  /** Maximum number of commits that wait for the server, for each database. @default 100_000 */
+  /** Maximum number of commits that wait for the server, for each database. @range 1 or more @default 100_000 */
   readonly maxPendingCommits?: number | undefined
-  /** Maximum number of operations in one transaction. @default 1_000 */
+  /** Maximum number of operations in one transaction. @range 1 or more @default 1_000 */
   readonly maxGroupOperations?: number | undefined
-  /** How often waiting readers check the server without a notification. @default 1_000 */
+  /** How often waiting readers check the server without a notification. @range 1 or more @default 1_000 */
   readonly pollIntervalMs?: number | undefined
   /**
    * How long a replica can lack data that the primary has, while a reader waits. After that, reads go to the primary
-   * until the replica has caught up. @default 10_000
+   * until the replica has caught up.
+   * @range 1 or more @default 10_000
    */
   readonly maxReplicaLagMs?: number | undefined
   /**
@@ -60,7 +64,7 @@ export interface PostgresEngineOptions {
 
 /** With what only tests set: see the entry `testing`. */
 export interface TestedEngineOptions extends PostgresEngineOptions {
-  /** LSNs after which a range continues in a new segment. @default 2 ** 31 */
+  /** LSNs after which a range continues in a new segment. @range 1 to 2_147_483_648 @default 2 ** 31 */
   readonly segmentSlots?: number | undefined
 }
 

@@ -43,19 +43,23 @@ export interface SqliteEngineOptions {
    * crash of the machine may lose the writes of the last 200 ms, but never consistency (ST-6). @default 'sync'
    */
   readonly durability?: 'sync' | 'relaxed' | undefined
-  /** Maximum number of commits that wait for the disk, for each database. @default 100_000 */
+  /** Maximum number of commits that wait for the disk, for each database. @range 1 or more @default 100_000 */
   readonly maxPendingCommits?: number | undefined
-  /** Maximum number of operations in one transaction and sync; 8 MiB of text and 50 ms also end it. @default 2_000 */
+  /**
+   * Maximum number of operations in one transaction and sync; 8 MiB of text and 50 ms also end it.
+   * @range 1 or more @default 2_000
+   */
   readonly maxGroupOperations?: number | undefined
   /**
-   * How long a commit waits for other processes' writers, in ms, before it fails with ERR_STORE_UNAVAILABLE. @default
-   * 30_000
+   * How long a commit waits for other processes' writers, in ms, before it fails with ERR_STORE_UNAVAILABLE.
+   * @range 1 or more @default 30_000
    */
   readonly lockTimeoutMs?: number | undefined
   /**
    * Maximum size of a database's log of writes (its `-wal` file) in bytes. The log is written back and emptied from
    * half of it on. It exceeds the maximum by one commit at a time, and while a reader holds it for long (event
-   * `logHeld`). @default 64 MiB
+   * `logHeld`).
+   * @range 1 or more @default 64 MiB
    */
   readonly maxLogBytes?: number | undefined
   /** @default the machine's clock */
@@ -66,7 +70,7 @@ export interface SqliteEngineOptions {
 
 /** With what only tests set: see the entry `testing`. */
 export interface TestedEngineOptions extends SqliteEngineOptions {
-  /** Slots after which a range continues in a new segment. @default 2 ** 31 */
+  /** Slots after which a range continues in a new segment. @range 1 to 2_147_483_648 @default 2 ** 31 */
   readonly segmentSlots?: number | undefined
   /** Identifies the present boot of the machine. @default the kernel's boot id */
   readonly bootId?: string | undefined

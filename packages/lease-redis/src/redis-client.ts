@@ -40,7 +40,9 @@ export interface RedisCommands {
 
 /** Options of the connection that only listens. */
 export interface SubscriberOptions {
+  /** Always empty: channels have the whole name. */
   readonly keyPrefix: string
+  /** Always false: it connects at once. */
   readonly lazyConnect: boolean
 }
 

@@ -34,7 +34,8 @@ export interface RedisLeaseStoreOptions {
   keyPrefix?: string | undefined
   /**
    * Time limit of a call, also while the connection is away. After it, the call rejects with
-   * ERR_LEASE_STORE_UNAVAILABLE. Keep it below the session's time to live. @default 2_000 (one heartbeat)
+   * ERR_LEASE_STORE_UNAVAILABLE. Keep it below the session's time to live.
+   * @range any number above 0 @default 2_000 (one heartbeat)
    */
   commandTimeoutMs?: number | undefined
   /**

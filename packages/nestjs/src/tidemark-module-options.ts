@@ -18,6 +18,7 @@ export interface TidemarkModuleOptions extends Partial<
   onHostFailure?: 'report' | 'shutDown' | undefined
   /**
    * Closes what the hosts used, such as the store: after all of them are drained and the application takes no more requests.
+   * @default nothing
    */
   close?: (() => Promise<void> | void) | undefined
 }

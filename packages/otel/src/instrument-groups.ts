@@ -10,7 +10,8 @@ import { meterOf, observing, shared, type Observe, type ReadingOptions } from '.
 export interface GroupReadingOptions extends ReadingOptions {
   /**
    * At most so many ranges have series of their own, over all groups: those with the most left. SDKs give up at about 2,000
-   * series of a metric. @default 500
+   * series of a metric.
+   * @range 0 or more @default 500
    */
   readonly maxRanges?: number | undefined
 }

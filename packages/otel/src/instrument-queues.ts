@@ -4,7 +4,7 @@ import { ATTRIBUTE, OWN } from './attributes.ts'
 import { meterOf, observing, shared, type ReadingOptions } from './instruments.ts'
 
 export interface QueueReadingOptions extends ReadingOptions {
-  /** At most so many queues and subscriptions are read, each with five series. @default 300 */
+  /** At most this many queues and subscriptions are read, each with five series. @range 1 or more @default 300 */
   readonly maxEntities?: number | undefined
 }
 

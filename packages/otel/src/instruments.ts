@@ -11,7 +11,7 @@ import { SCOPE } from './open-telemetry.ts'
 import { SharedReading } from './shared-reading.ts'
 
 export interface InstrumentOptions {
-  /** @default the global provider's */
+  /** What the instruments are made with. @default the global provider's */
   readonly meter?: Meter | undefined
 }
 

@@ -28,9 +28,9 @@ import { activeProperties, linksTo, type TraceContextOf } from './trace-context.
 export const SCOPE = '@tidemark/otel'
 
 export interface OpenTelemetryOptions {
-  /** @default the global provider's */
+  /** What spans are made with. @default the global provider's */
   readonly tracer?: Tracer | undefined
-  /** @default the global provider's */
+  /** What the instruments are made with. @default the global provider's */
   readonly meter?: Meter | undefined
   /**
    * Where the `traceparent` of whoever wrote a document is: the name of a property, or a function. `process` spans link to it.

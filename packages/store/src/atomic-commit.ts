@@ -63,7 +63,7 @@ export interface AtomicWrite {
 }
 
 export interface AtomicCommitOptions extends BatchOptions {
-  /** The commit fails with ERR_FENCED_WRITE when a later owner of the range has written. */
+  /** The commit fails with ERR_FENCED_WRITE when a later owner of the range has written. @default none */
   readonly fence?: WriteFence | undefined
 }
 

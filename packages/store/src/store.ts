@@ -33,7 +33,10 @@ import { StoreMaintenance } from './maintenance/store-maintenance.ts'
 export interface StoreOptions {
   /** Stores the data. The store owns the engine: to close the store closes the engine. */
   readonly engine: StorageEngine
-  /** Maximum size of a document: bytes of its JSON text in UTF-8. @default 2 MiB (as in Cosmos DB) */
+  /**
+   * Maximum size of a document: bytes of its JSON text in UTF-8.
+   * @range 1 to 268_435_456 @default 2 MiB (as in Cosmos DB)
+   */
   readonly maxDocumentBytes?: number | undefined
   /**
    * Sweep, purge, trim, fold and automatic splits in the background. With several processes, one at a time does it.

@@ -32,9 +32,9 @@ import {
 
 export interface FakeDocumentCollectionOptions {
   clock: Clock
-  /** @default `leases` */
+  /** Its name. @default `leases` */
   id?: string | undefined
-  /** @default `['/partitionKey']` */
+  /** Paths of the partition key. @default `['/partitionKey']` */
   partitionKeyPaths?: readonly string[] | undefined
   /** Called before each request with its method's name; throwing fails it. @default nothing */
   before?: ((method: string) => Promise<void> | void) | undefined

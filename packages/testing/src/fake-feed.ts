@@ -41,7 +41,7 @@ import { FakeRange, middleOf, type FakeDocument, type FakeWaiter } from './fake-
 
 export interface FakeFeedOptions {
   clock: Clock
-  /** @default 4 */
+  /** Number of pkranges at the start. @range 1 or more @default 4 */
   ranges?: number | undefined
   /** Whether readers are woken; without it they poll. @default true */
   waiting?: boolean | undefined
@@ -49,11 +49,11 @@ export interface FakeFeedOptions {
   childrenCarryParentChanges?: boolean | undefined
   /** Whether positions can be made from LSNs, and lag can be measured; else it can only be read. @default true */
   measuring?: boolean | undefined
-  /** @default 'fake-feed' */
+  /** Tells it from other feeds. @default 'fake-feed' */
   identity?: string | undefined
-  /** Called before each read of a page. May wait, and may throw: a fault. */
+  /** Called before each read of a page. May wait, and may throw: a fault. @default nothing */
   beforeRead?: ((range: FeedRange) => Promise<void> | void) | undefined
-  /** Called after positions were joined, before the answer. May wait. */
+  /** Called after positions were joined, before the answer. May wait. @default nothing */
   afterJoin?: (() => Promise<void> | void) | undefined
 }
 

@@ -9,9 +9,9 @@ interface Sleeper {
 }
 
 export interface SimulatedClockOptions {
-  /** Wall time at the start, epoch ms. @default 2026-01-01T00:00:00Z */
+  /** Wall time at the start, epoch ms. @range any number @default 2026-01-01T00:00:00Z */
   startWallMs?: number | undefined
-  /** Rounds of ready work that are awaited after each sleeper woke. @default 1 */
+  /** Rounds of ready work that are awaited after each sleeper woke. @range 0 or more @default 1 */
   settleTurns?: number | undefined
   /** Awaited after each sleeper woke. @default `settleTurns` rounds of ready work */
   settled?: (() => Promise<void>) | undefined

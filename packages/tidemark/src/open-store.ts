@@ -23,7 +23,7 @@ export interface FolderStoreOptions {
    * process. The data is consistent in both cases. @default 'sync'
    */
   readonly durability?: 'sync' | 'relaxed' | undefined
-  /** Maximum size of a document in bytes. @default 2 MiB (as in Cosmos DB) */
+  /** Maximum size of a document in bytes. @range 1 to 268_435_456 @default 2 MiB (as in Cosmos DB) */
   readonly maxDocumentBytes?: number | undefined
   /**
    * Sweep, purge and other background work. With several processes, one at a time does it. `manual`: only
@@ -41,17 +41,18 @@ export interface FolderStoreOptions {
  * schema as `?schema=`, or `pool`.
  */
 export interface PostgresStoreOptions extends PostgresEngineOptions {
-  /** As in `FolderStoreOptions`. */
+  /** As in `FolderStoreOptions`. @range 1 to 268_435_456 @default 2 MiB (as in Cosmos DB) */
   readonly maxDocumentBytes?: number | undefined
-  /** As in `FolderStoreOptions`. */
+  /** As in `FolderStoreOptions`. @default in the background */
   readonly maintenance?: MaintenanceMode | undefined
 }
 
 /** A store on an engine that you have opened. The store closes it. */
 export interface EngineStoreOptions {
   readonly engine: StorageEngine
+  /** Maximum size of a document in bytes. @range 1 to 268_435_456 @default 2 MiB (as in Cosmos DB) */
   readonly maxDocumentBytes?: number | undefined
-  /** As in `FolderStoreOptions`. */
+  /** As in `FolderStoreOptions`. @default in the background */
   readonly maintenance?: MaintenanceMode | undefined
   /** Paces maintenance. Expiry follows the engine's clock, not this one. @default the machine's */
   readonly clock?: Clock | undefined

@@ -6,6 +6,7 @@ import type { DocumentBody, Stored } from './document.ts'
 import type { PatchOperation } from './patch.ts'
 
 export interface RequestOptions {
+  /** Ends the call: it rejects with the signal's reason. @default none */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -21,15 +22,15 @@ export interface CommitOptions extends RequestOptions {
 }
 
 export interface ReadOptions extends RequestOptions {
-  /** If the document has this etag, the result has no document (`notModified: true`). */
+  /** If the document has this etag, the result has no document (`notModified: true`). @default none */
   readonly ifNoneMatch?: string | undefined
 }
 
 /** Conditions of a write on the existing document (else ERR_PRECONDITION_FAILED). */
 export interface EtagConditions {
-  /** The write happens only if the current etag is this one; `*` = only if the document exists. */
+  /** The write happens only if the current etag is this one; `*` = only if the document exists. @default none */
   readonly ifMatch?: string | undefined
-  /** `*` = only if the document does not exist; an etag = only if the current one differs. */
+  /** `*` = only if the document does not exist; an etag = only if the current one differs. @default none */
   readonly ifNoneMatch?: string | undefined
 }
 
@@ -39,7 +40,10 @@ export interface WriteOptions extends RequestOptions, EtagConditions {
 }
 
 export interface PatchOptions<T extends DocumentBody> extends WriteOptions {
-  /** The patch happens only if this returns true for the current version (else ERR_PRECONDITION_FAILED). */
+  /**
+   * The patch happens only if this returns true for the current version (else ERR_PRECONDITION_FAILED).
+   * @default none
+   */
   readonly condition?: ((document: Stored<T>) => boolean) | undefined
 }
 

@@ -57,11 +57,20 @@ export type ChangesHandler<Item> = (
 
 /** How leases are kept. Left out ones are V3's. */
 export interface LeaseConfiguration {
-  /** @default 13_000 (both SDKs) */
+  /**
+   * How often the host retries leases that were not free.
+   * @range any number above 0, up to 2_147_483_647 @default 13_000 (both SDKs)
+   */
   readonly acquireIntervalMs?: number | undefined
-  /** @default 60_000 (both SDKs) */
+  /**
+   * A host without a heartbeat for this long loses its leases.
+   * @range any number above 0, up to 2_147_483_647 @default 60_000 (both SDKs)
+   */
   readonly expirationIntervalMs?: number | undefined
-  /** At most half of `expirationIntervalMs`. @default 17_000 (both SDKs) */
+  /**
+   * Interval of the heartbeat. At most half of `expirationIntervalMs`.
+   * @range any number above 0, up to 2_147_483_647 @default 17_000 (both SDKs)
+   */
   readonly renewIntervalMs?: number | undefined
 }
 

@@ -3,7 +3,7 @@ import { checkOptions, option, optionRule, type OptionRules } from '@tidemark/co
 
 /** How to read the feed of a container. */
 export interface CosmosFeedOptions {
-  /** Maximum number of changes of a page, if the reader gives none. @default the service's choice */
+  /** Maximum number of changes of a page, if the reader gives none. @range 1 or more @default the service's choice */
   readonly maxItemCount?: number | undefined
   /** No page shows a state older than this token's. @default what the client has seen by itself, at session consistency */
   readonly sessionToken?: string | undefined
@@ -11,7 +11,7 @@ export interface CosmosFeedOptions {
   readonly excludedLocations?: readonly string[] | undefined
   /** `Low` = throttled before other requests. @default the service's: High */
   readonly priorityLevel?: 'High' | 'Low' | undefined
-  /** Throughput bucket of the requests. @default none */
+  /** Throughput bucket of the requests. @unit bucket @range as the service takes it @default none */
   readonly throughputBucket?: number | undefined
   /**
    * Name of the account, in the feed's identity: needed where dead letters of several accounts, whose databases and containers

@@ -35,10 +35,14 @@ import {
 export interface ExportV3LeasesOptions extends V3ProcessorOptions {
   /** Where the group's leases are. */
   readonly leases: LeaseStore
+  /** The processor group whose positions are exported. */
   readonly group: string
   /** Who is to continue. */
   readonly reader: V3Reader
-  /** How long hosts of a paused group may take to release their leases, in ms. @default 60_000 */
+  /**
+   * How long hosts of a paused group may take to release their leases, in ms.
+   * @range any number, 0 or more @default 60_000
+   */
   readonly drainTimeoutMs?: number | undefined
   /** `preview`: what would be written is returned, and nothing is done. @default 'export' */
   readonly purpose?: 'export' | 'preview' | undefined

@@ -24,7 +24,7 @@ export interface V3ProcessorOptions {
   readonly endpoint: string
   /**
    * A lease with an owner that was renewed within this time is in use. As the processor has it, or longer.
-   * @default 60_000 (both SDKs)
+   * @range any number above 0 @default 60_000 (both SDKs)
    */
   readonly expirationIntervalMs?: number | undefined
 }

@@ -16,9 +16,9 @@ export interface PostgresPool {
 }
 
 export interface PostgresPoolOptions {
-  /** Maximum number of connections. */
+  /** Maximum number of connections. @unit connections @range 1 or more @default 10 (as `pg`) */
   readonly max?: number | undefined
-  /** A pool that asks for PostgreSQL's binary format cannot be used. */
+  /** A pool that asks for PostgreSQL's binary format cannot be used. @default false */
   readonly binary?: boolean | undefined
 }
 

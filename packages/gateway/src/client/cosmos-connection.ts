@@ -31,17 +31,23 @@ export interface CosmosConnectionOptions {
   readonly endpoint: string
   /** A master key, or a read-only key if nothing is written. Base64 text. */
   readonly key: string
-  /** @default Node's own */
+  /** Makes the requests. @default Node's own */
   readonly fetch?: HttpFetch | undefined
   /** @default the machine's */
   readonly clock?: Clock | undefined
   /** For the jitter of retries. @default the operating system's */
   readonly random?: Random | undefined
-  /** Time for one attempt, in addition to the time of a waiting read, in ms. @default 10_000 */
+  /** Time for one attempt, in addition to the time of a waiting read, in ms. @range 1 or more @default 10_000 */
   readonly requestTimeoutMs?: number | undefined
-  /** Maximum number of attempts of one request. @default 10 (the service's own client: 9 retries of a 429) */
+  /**
+   * Maximum number of attempts of one request.
+   * @range 1 or more @default 10 (the service's own client: 9 retries of a 429)
+   */
   readonly maxAttempts?: number | undefined
-  /** Time within which a request can be sent again, in ms. @default 30_000 (as in the service's own client) */
+  /**
+   * Time within which a request can be sent again, in ms.
+   * @range 1 or more @default 30_000 (as in the service's own client)
+   */
   readonly maxRetryMs?: number | undefined
 }
 

@@ -4,7 +4,10 @@ import { containerNameRules, type ContainerName } from './remote-container.ts'
 
 /** Which feed to read, and how. */
 export interface ChangeFeedOptions extends ContainerName {
-  /** Maximum number of changes of a page, if the reader gives none. @default the server's choice */
+  /**
+   * Maximum number of changes of a page, if the reader gives none.
+   * @range 1 or more; or -1 @default the server's choice
+   */
   readonly maxItemCount?: number | undefined
   /**
    * No page shows a state older than this token's (CF-15): the server waits for it, else ERR_SESSION_AHEAD. As a
@@ -13,7 +16,8 @@ export interface ChangeFeedOptions extends ContainerName {
   readonly sessionToken?: string | undefined
   /**
    * Poll interval at a Tidemark gateway that allows no waiting reads, in ms. At other servers, the host's
-   * `feedPollDelayMs` applies. @default 1_000
+   * `feedPollDelayMs` applies.
+   * @range 1 or more @default 1_000
    */
   readonly pollIntervalMs?: number | undefined
 }

@@ -17,7 +17,9 @@ import { jsonOf, type WireAnswer } from './wire-answer.ts'
 
 /** Which container of an account. */
 export interface ContainerName {
+  /** Id of the database. */
   readonly database: string
+  /** Id of the container. */
   readonly container: string
 }
 

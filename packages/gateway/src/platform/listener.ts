@@ -25,42 +25,45 @@ import { Connections, shareOf } from './connections.ts'
 import { asksForWebSocket, handOverUpgrades, type UpgradeRequest } from './upgrades.ts'
 
 export interface ListenOptions {
-  /** @default '127.0.0.1' */
+  /** Address to listen at. @default '127.0.0.1' */
   readonly host?: string | undefined
-  /** 0 = any free port. @default 8081 (the emulator's) */
+  /** 0 = any free port. @unit port @range 0 to 65_535 @default 8081 (the emulator's) */
   readonly port?: number | undefined
   /** Serves https. @default plain http */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined
-  /** All headers of a request together, in bytes. @default 32 KiB */
+  /** All headers of a request together, in bytes. @range 1 or more @default 32 KiB */
   readonly maxHeaderBytes?: number | undefined
   /**
    * Maximum number of connections; more are closed. A new connection replaces one that has had no authorized request
    * yet.
-   * @default 10_000
+   * @range 1 to 2_147_483_647 @default 10_000
    */
   readonly maxConnections?: number | undefined
   /**
    * Maximum number of unanswered requests of one connection; a client that sends more is disconnected. HTTP/1.1
-   * clients rarely send more than one. @default 32
+   * clients rarely send more than one.
+   * @range 1 to 2_147_483_647 @default 32
    */
   readonly maxPipelinedRequests?: number | undefined
   /**
    * Time for all headers of a request, in ms; for the first request, it starts with the connection. Protects against
-   * clients that send nothing, or one byte at a time. @default 10_000
+   * clients that send nothing, or one byte at a time.
+   * @range 0 or more; 0: no limit @default 10_000
    */
   readonly headersTimeoutMs?: number | undefined
-  /** Time for a whole request to arrive, in ms. @default 60_000 */
+  /** Time for a whole request to arrive, in ms. @range 0 or more; 0: no limit @default 60_000 */
   readonly receiveTimeoutMs?: number | undefined
   /**
    * How long a connection is kept after a response, in ms. After an unauthorized request, it is closed with the
    * response.
-   * @default 65_000 (longer than a client's own 60 s)
+   * @range 0 or more; 0: no limit @default 65_000 (longer than a client's own 60 s)
    */
   readonly keepAliveTimeoutMs?: number | undefined
   /**
    * A connection without traffic for this long is closed, in ms. Protects against clients that do not read their
    * responses.
-   * Must be above the gateway's `requestTimeoutMs`. @default 120_000
+   * Must be above the gateway's `requestTimeoutMs`.
+   * @range 0 to 2_147_483_647; 0: no limit @default 120_000
    */
   readonly silenceTimeoutMs?: number | undefined
   /**

@@ -7,19 +7,27 @@ import { QueryTurns } from './query-turns.ts'
  * or written: 50 to 100 ns.
  */
 export interface QueryLimits {
-  /** Steps of one page, over all documents that it looks at. @default 500_000_000 (half a minute) */
+  /**
+   * Steps of one page, over all documents that it looks at.
+   * @range 1 to 2_147_483_647 @default 500_000_000 (half a minute)
+   */
   readonly maxPageSteps: number
   /**
    * Steps of one row with its functions and subqueries, of reading the text of a query (20 for a word or sign), or of all
-   * conditions of one patch or batch. These run in one piece: other requests wait meanwhile. @default 1_000_000 (about 0.1 s)
+   * conditions of one patch or batch. These run in one piece: other requests wait meanwhile.
+   * @range 1 to 2_147_483_647 @default 1_000_000 (about 0.1 s)
    */
   readonly maxRowSteps: number
-  /** Characters that functions and subqueries make for one row; a place in an array counts as 8. @default 33_554_432 */
+  /**
+   * Characters that functions and subqueries make for one row; a place in an array counts as 8.
+   * @range 1 to 2_147_483_647 @default 33_554_432
+   */
   readonly maxRowChars: number
   /**
    * Characters that all requests of a gateway hold at once: bodies, parameters, what JOINs of the present rows keep, and
    * answers until they are sent. The first 262,144 of each request do not count. What comes above is 429, and can be
-   * tried again. One takes 1 to 3 bytes of memory. `maxClientShare` is the share of one client. @default 268_435_456
+   * tried again. One takes 1 to 3 bytes of memory. `maxClientShare` is the share of one client.
+   * @range 1 to 2_147_483_647 @default 268_435_456
    */
   readonly maxHeldChars: number
 }

@@ -52,31 +52,42 @@ export interface GatewayOptions {
   readonly keys: GatewayKeys
   /** `id` of the account. Not "localhost", by which clients recognise an old emulator. @default 'tidemark' */
   readonly accountId?: string | undefined
-  /** Maximum size of a request body in bytes; a larger one is 413. @default 4 MiB (a batch of 2 MiB, with its envelope) */
+  /**
+   * Maximum size of a request body in bytes; a larger one is 413.
+   * @range 1_024 to 2_147_483_647 @default 4 MiB (a batch of 2 MiB, with its envelope)
+   */
   readonly maxBodyBytes?: number | undefined
-  /** Maximum number of requests that are served at once, without waiting reads; more are 429. @default 1_000 */
+  /**
+   * Maximum number of requests that are served at once, without waiting reads; more are 429.
+   * @range 1 to 2_147_483_647 @default 1_000
+   */
   readonly maxConcurrentRequests?: number | undefined
   /**
-   * Maximum number of feed reads that wait for a change at once; more are 429. @default 10_000
+   * Maximum number of feed reads that wait for a change at once; more are 429.
+   * @range 1 to 2_147_483_647 @default 10_000
    */
   readonly maxWaitingReads?: number | undefined
   /**
    * The share of `maxConcurrentRequests`, `maxWaitingReads`, `maxConnections` and `queryLimits.maxHeldChars` that one
    * remote address, or one read-only key, can use: above 0, at most 1. An IPv6 network of 64 bits counts as one
-   * address. Use 1 behind a proxy, because all clients then have its address. @default 0.5
+   * address. Use 1 behind a proxy, because all clients then have its address.
+   * @unit share @range any number above 0, up to 1 @default 0.5
    */
   readonly maxClientShare?: number | undefined
-  /** A request that takes longer is 408, in ms. @default 60_000 (clients do not wait longer) */
+  /**
+   * A request that takes longer is 408, in ms.
+   * @range 1 to 2_147_483_647 @default 60_000 (clients do not wait longer)
+   */
   readonly requestTimeoutMs?: number | undefined
   /**
-   * Maximum wait of a waiting feed read, in ms, less than `requestTimeoutMs`; 0 = reads do not wait. @default 30_000,
-   * at most
-   * half of `requestTimeoutMs`
+   * Maximum wait of a waiting feed read, in ms, less than `requestTimeoutMs`; 0 = reads do not wait.
+   * @range 0 to 2_147_483_647 @default 30_000, at most half of `requestTimeoutMs`
    */
   readonly maxWaitMs?: number | undefined
   /**
    * Request units per second of each pkrange; above it, requests are 429 with the time to wait, so that you can test
-   * retry code. @default no limit
+   * retry code.
+   * @unit request units a second @range any number above 0 @default no limit
    */
   readonly requestUnitsPerRange?: number | undefined
   /** What queries may cost; above it, they are 400 or 429. @default see `QueryLimits` */

@@ -21,7 +21,10 @@ export interface ServeRequestsOptions extends Omit<ListenOptions, 'onUpgrade'> {
   readonly insecureHttp?: boolean | undefined
   /** Gets what `answer` throws: its client gets 500 without a word of it. @default nobody */
   readonly onFailure?: ((error: unknown) => void) | undefined
-  /** How long `stop()` waits for what is being served, in ms. Streams of events end at once. @default 10_000 */
+  /**
+   * How long `stop()` waits for what is being served, in ms. Streams of events end at once.
+   * @range any number, 0 or more @default 10_000
+   */
   readonly stopTimeoutMs?: number | undefined
 }
 

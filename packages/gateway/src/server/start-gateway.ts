@@ -22,7 +22,7 @@ export interface StartGatewayOptions extends GatewayOptions, ListenOptions {
    * keep keys secret, but documents go over the network for everybody on the way to read. @default false
    */
   readonly insecureHttp?: boolean | undefined
-  /** How long `stop()` waits for what is being served, in ms. @default 10_000 */
+  /** How long `stop()` waits for what is being served, in ms. @range any number, 0 or more @default 10_000 */
   readonly stopTimeoutMs?: number | undefined
 }
 

@@ -25,6 +25,7 @@ import { archiveGroup } from './archive-options.ts'
 import type { ArchivedDocument } from './archived-document.ts'
 
 export interface ArchiveDocumentsOptions<T extends DocumentBody> {
+  /** The collection whose documents move. */
   readonly source: Collection<T>
   /** Selects the documents; called once for each, in key order. */
   readonly where: (document: Stored<T>) => boolean | Promise<boolean>
@@ -32,15 +33,15 @@ export interface ArchiveDocumentsOptions<T extends DocumentBody> {
   readonly sink: Sink<ArchivedDocument<NoInfer<T>>>
   /** Only this interval of keys, so that several processes can share the work. @default all */
   readonly range?: FeedRange | undefined
-  /** Maximum number of documents of one read, and so of a batch. @default 1_000 */
+  /** Maximum number of documents of one read, and so of a batch. @unit documents @range 1 or more @default 1_000 */
   readonly maxItemCount?: number | undefined
-  /** Maximum number of concurrent removals. @default 64 */
+  /** Maximum number of concurrent removals. @range 1 or more @default 64 */
   readonly maxConcurrentRemovals?: number | undefined
   /** Of an earlier run's progress, with the same `range`: continues there. @default from the first key */
   readonly continuation?: string | undefined
-  /** Called after each page. */
+  /** Called after each page. @default nothing */
   readonly onProgress?: ((progress: ArchiveDocumentsProgress) => void) | undefined
-  /** Ends it after the current step: it rejects with the signal's reason. */
+  /** Ends it after the current step: it rejects with the signal's reason. @default none */
   readonly signal?: AbortSignal | undefined
   /** @default the machine's */
   readonly random?: Random | undefined

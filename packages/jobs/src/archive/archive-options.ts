@@ -34,7 +34,7 @@ export interface ArchiveOptions<T extends DocumentBody> extends TellingOptions<A
   readonly group?: string | undefined
   /** As for a host. @default machine name, process id and a random part */
   readonly hostName?: string | undefined
-  /** Maximum number of changes of one read, and so of a batch of the sink. @default 1_000 */
+  /** Maximum number of changes of one read, and so of a batch of the sink. @range 1 or more @default 1_000 */
   readonly maxItemCount?: number | undefined
   /**
    * If documents were purged before they were archived, because purges did not wait for the group: `fail` halts their
@@ -44,7 +44,7 @@ export interface ArchiveOptions<T extends DocumentBody> extends TellingOptions<A
   readonly hostOptions?: HostOptions | undefined
   /** Stops when everything that was in the feed at the start is archived. @default false: it continues */
   readonly stopWhenCaughtUp?: boolean | undefined
-  /** Stops the archive, as `stop()` does. */
+  /** Stops the archive, as `stop()` does. @default none */
   readonly signal?: AbortSignal | undefined
   /** @default the machine's */
   readonly clock?: Clock | undefined

@@ -36,7 +36,10 @@ export interface ForwardOptions<T extends DocumentBody> extends TellingOptions<F
   readonly leases: LeaseStore
   /** Changes for which it is false are passed over. @default all are forwarded */
   readonly filter?: ((change: Change<T>) => boolean) | undefined
-  /** @default one message, whose body is the document: of an expiry or a delete its last version, if the feed has it */
+  /**
+   * Makes the messages of a change; none: it is passed over.
+   * @default one message, whose body is the document: of an expiry or a delete its last version, if the feed has it
+   */
   readonly map?: MapChange<T> | undefined
   /**
    * Processor group: workers with the same name share the work and continue where earlier ones stopped.
@@ -52,11 +55,11 @@ export interface ForwardOptions<T extends DocumentBody> extends TellingOptions<F
    * throws.
    */
   readonly hostOptions?: HostOptions | undefined
-  /** As for a host. */
+  /** As for a host. @default none */
   readonly deadLetters?: ChangeFeedProcessorHostOptions<T>['deadLetters']
   /** Stops when everything that was in the feed at the start is forwarded. @default false: it continues */
   readonly stopWhenCaughtUp?: boolean | undefined
-  /** Stops the job, as `stop()` does. */
+  /** Stops the job, as `stop()` does. @default none */
   readonly signal?: AbortSignal | undefined
   /** @default the machine's */
   readonly clock?: Clock | undefined

@@ -37,15 +37,20 @@ export const collectionRule: OptionRule = requiredOption(
 export interface MigrationTarget {
   /** Of any store. The migration also keeps its state in it. */
   readonly database: Database
+  /** The collection's name. */
   readonly id: string
   /**
    * Creates the collection when it is missing: one path, or up to three for a hierarchical key. If the collection
    * exists, it must have this partition key. @default it must exist
    */
   readonly partitionKey?: PartitionKeyOption | undefined
-  /** Number of pkranges, if it is created. @default 1 (the store's) */
+  /** Number of pkranges, if it is created. @range 1 to 10_000 @default 1 (the store's) */
   readonly partitionCount?: number | undefined
-  /** If it is created. @default -1 when the source has TTL and its expiry is carried, else off */
+  /**
+   * Its time to live, as `defaultTtl` of a collection, if it is created.
+   * @unit s @range 1 to 2_147_483_647; or -1, or null @default -1 when the source has TTL and its expiry is carried,
+   * else off
+   */
   readonly defaultTtl?: number | null | undefined
 }
 
@@ -70,11 +75,13 @@ export interface MigrationOptions<
    * Part of the names of its lease group and of its state collection (`migration-<job>`).
    */
   readonly job: string
+  /** The collection that is copied. */
   readonly source: Collection<S>
   readonly target: MigrationTarget
   readonly leases: LeaseStore
   /** As for a host. @default machine name, process id and a random part */
   readonly hostName?: string | undefined
+  /** Makes the copy of a document; undefined: it is not copied. */
   readonly mapDocument: MapDocument<S, T>
   /** @default 'carry' */
   readonly expiry?: ExpiryOption | undefined
@@ -86,14 +93,14 @@ export interface MigrationOptions<
    * @default 'ignore', and the event `deletesUnseen` at the start, or a line of the logger without `onEvent`
    */
   readonly deletes?: 'apply' | 'ignore' | undefined
-  /** Maximum number of changes that are read and applied together. @default 1_000 */
+  /** Maximum number of changes that are read and applied together. @range 1 or more @default 1_000 */
   readonly maxItemCount?: number | undefined
   readonly hostOptions?: HostOptions | undefined
   /** Called every `progressIntervalMs` while the job runs. @default nothing is read for it */
   readonly onProgress?: ((progress: MigrationProgress) => void) | undefined
-  /** @default 1_000 */
+  /** Time between two calls of `onProgress`. @range any number above 0 @default 1_000 */
   readonly progressIntervalMs?: number | undefined
-  /** Stops the job, as `stop()` does. */
+  /** Stops the job, as `stop()` does. @default none */
   readonly signal?: AbortSignal | undefined
   /** @default the machine's */
   readonly clock?: Clock | undefined

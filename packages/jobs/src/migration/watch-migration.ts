@@ -20,7 +20,9 @@ import { openStateCollection } from './open-migration-storage.ts'
 import type { RangeProgress } from './state-documents.ts'
 
 export interface WatchMigrationOptions<S extends DocumentBody> {
+  /** Name of the migration. */
   readonly job: string
+  /** The collection that is copied. */
   readonly source: Collection<S>
   /** That of the target collection. */
   readonly targetDatabase: Database

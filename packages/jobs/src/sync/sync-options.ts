@@ -52,11 +52,11 @@ export interface SyncOptions<T extends DocumentBody> extends TellingOptions<Sync
    * not answer is tried again within the call, for half of `maxBatchMs`, before that counts as a failed attempt.
    */
   readonly hostOptions?: HostOptions | undefined
-  /** As for a host. */
+  /** As for a host. @default none */
   readonly deadLetters?: ChangeFeedProcessorHostOptions<T>['deadLetters']
   /** Stops when everything that was in the feed at the start is in the sink. @default false: it continues */
   readonly stopWhenCaughtUp?: boolean | undefined
-  /** Stops the job, as `stop()` does. */
+  /** Stops the job, as `stop()` does. @default none */
   readonly signal?: AbortSignal | undefined
   /** @default the machine's */
   readonly clock?: Clock | undefined

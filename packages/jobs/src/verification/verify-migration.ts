@@ -25,7 +25,9 @@ import { storedForm } from '../migration/stored-form.ts'
 import { documentPages } from './document-pages.ts'
 
 export interface VerifyOptions<S extends DocumentBody, T extends DocumentBody> {
+  /** The collection that was copied. */
   readonly source: Collection<S>
+  /** The copy. */
   readonly target: Collection<T>
   /** The one that the migration was run with. */
   readonly mapDocument: MapDocument<S, T>
@@ -34,13 +36,15 @@ export interface VerifyOptions<S extends DocumentBody, T extends DocumentBody> {
    * instants at which the documents expire are. @default 'carry'
    */
   readonly expiry?: ExpiryOption | undefined
-  /** Keys named in the report, of each kind. @default 20 */
+  /** Keys named in the report, of each kind. @range 0 or more @default 20 */
   readonly samples?: number | undefined
   /**
    * Target keys held in memory at a time. With more documents than that, both collections are read
-   * several times. @default 1_000_000
+   * several times.
+   * @unit keys @range 1 or more @default 1_000_000
    */
   readonly maxKeysInMemory?: number | undefined
+  /** Called after each page. @default nothing */
   readonly onProgress?: ((progress: VerifyProgress) => void) | undefined
   readonly signal?: AbortSignal | undefined
 }

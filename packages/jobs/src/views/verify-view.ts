@@ -32,14 +32,15 @@ export interface VerifyViewOptions<
   readonly database: Database
   /** The view's name. */
   readonly id: string
-  /** Keys named in the report. @default 20 */
+  /** Keys named in the report. @range 0 or more @default 20 */
   readonly samples?: number | undefined
   /**
    * How often keys that differ are looked at again, since the source and the view change while both are read. A key differs when
-   * neither side has changed between two looks. @default 5
+   * neither side has changed between two looks.
+   * @range 1 or more @default 5
    */
   readonly looks?: number | undefined
-  /** Time between two looks, in which the view's workers catch up. @default 1_000 */
+  /** Time between two looks, in which the view's workers catch up. @range any number, 0 or more @default 1_000 */
   readonly pauseMs?: number | undefined
   readonly signal?: AbortSignal | undefined
   /** @default the machine's */

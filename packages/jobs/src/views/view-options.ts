@@ -34,7 +34,7 @@ export interface ViewTarget {
   readonly database: Database
   /** Name of the view, for `openView`. Part of the names of its collections (`view-<id>-<number>`). */
   readonly id: string
-  /** Number of pkranges of its collections. @default 1 (the store's) */
+  /** Number of pkranges of its collections. @range 1 to 10_000 @default 1 (the store's) */
   readonly partitionCount?: number | undefined
 }
 
@@ -42,6 +42,7 @@ export interface ViewTarget {
 export interface ViewFunctions<T extends DocumentBody, F extends Folds<T>> {
   /** The key of a document, or several; undefined: it is not in the view, as one that is marked as deleted. */
   readonly by: (document: Stored<T>) => ViewKey | readonly ViewKey[] | null | undefined
+  /** What is kept of the documents of a key: one fold, or several by name. */
   readonly fold: F
 }
 
@@ -79,16 +80,19 @@ export interface ViewOptions<T extends DocumentBody, F extends Folds<T>>
   readonly onHorizonPassed?: 'fail' | 'resync' | undefined
   /** As for a host. @default machine name, process id and a random part */
   readonly hostName?: string | undefined
-  /** Maximum number of changes that are read and applied together. @default 1_000 */
+  /** Maximum number of changes that are read and applied together. @range 1 or more @default 1_000 */
   readonly maxItemCount?: number | undefined
   readonly hostOptions?: HostOptions | undefined
   /** Stops this worker when the view has everything that was committed before, and, if it was being built, readers get it. @default false */
   readonly stopWhenCaughtUp?: boolean | undefined
   /** Called every `progressIntervalMs` while the worker runs. @default nothing is read for it */
   readonly onProgress?: ((progress: ViewProgress) => void) | undefined
-  /** Also how often the worker looks whether the view has been replaced. @default 1_000 */
+  /**
+   * Time between two calls of `onProgress`, and between two looks of the worker whether the view has been replaced.
+   * @range any number above 0 @default 1_000
+   */
   readonly progressIntervalMs?: number | undefined
-  /** Stops the worker, as `stop()` does. */
+  /** Stops the worker, as `stop()` does. @default none */
   readonly signal?: AbortSignal | undefined
   /** @default the machine's */
   readonly clock?: Clock | undefined

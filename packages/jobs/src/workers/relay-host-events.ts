@@ -28,6 +28,7 @@ export type WorkerEvent =
 
 /** How a job tells of trouble: as events, in a log, or both. */
 export interface TellingOptions<Event> {
+  /** Gets each event of the job, in the process where it happens. @default nothing */
   readonly onEvent?: ((event: Event) => void) | undefined
   /**
    * As of a host. @default the standard error output, for everything without `onEvent`, else for what is no event

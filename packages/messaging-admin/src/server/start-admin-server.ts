@@ -21,17 +21,17 @@ export interface AdminServerOptions {
   readonly broker: MessageBroker
   /** Who may do what. Rules of subscriptions need Listen, everything else needs Manage. */
   readonly policies: readonly AccessPolicy[]
-  /** @default '127.0.0.1' */
+  /** Address to listen at. @default '127.0.0.1' */
   readonly host?: string | undefined
-  /** 0: any free one. @default 5300 */
+  /** 0: any free one. @unit port @range 0 to 65_535 @default 5300 */
   readonly port?: number | undefined
-  /** PEM texts. */
+  /** PEM texts. @default none: plain http */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined
   /** Allows http without TLS on another address than loopback. @default false */
   readonly insecureHttp?: boolean | undefined
-  /** More are told to come back in a second. @default 64 */
+  /** More are told to come back in a second. @range 1 to 10_000 @default 64 */
   readonly maxConcurrentRequests?: number | undefined
-  /** How long `stop()` waits for what is being served, in ms. @default 10_000 */
+  /** How long `stop()` waits for what is being served, in ms. @range 0 to 2_147_483_647 @default 10_000 */
   readonly stopTimeoutMs?: number | undefined
   /** Called for every failure that is not a client's fault. @default nothing */
   readonly onFailure?: ((failure: AdminFailure) => void) | undefined

@@ -33,17 +33,20 @@ export interface AmqpServerOptions {
   readonly broker: MessageBroker
   /** Who may do what. */
   readonly policies: readonly AccessPolicy[]
-  /** @default '127.0.0.1' */
+  /** Address to listen at. @default '127.0.0.1' */
   readonly host?: string | undefined
-  /** 0: any free one. @default 5672, with `tls` 5671 */
+  /** 0: any free one. @unit port @range 0 to 65_535 @default 5672, with `tls` 5671 */
   readonly port?: number | undefined
-  /** PEM texts. */
+  /** PEM texts. @default none: AMQP without TLS */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined
   /** Allows AMQP without TLS on an address other than loopback. @default false */
   readonly insecureAmqp?: boolean | undefined
-  /** At the limit a connection without a valid token is closed, or else the new one. @default 5_000 */
+  /**
+   * At the limit a connection without a valid token is closed, or else the new one.
+   * @range 1 to 1_000_000 @default 5_000
+   */
   readonly maxConnections?: number | undefined
-  /** Of one connection, over all of its sessions. @default 1_000 */
+  /** Of one connection, over all of its sessions. @range 1 to 65_536 @default 1_000 */
   readonly maxLinksPerConnection?: number | undefined
   /** Called for every failure that is not a client's fault. @default nothing */
   readonly onFailure?: ((failure: AmqpFailure) => void) | undefined

@@ -65,9 +65,12 @@ const BROKER_RULES: OptionRules<MessagingOptions> = {
 }
 
 export interface RedriveOptions {
-  /** Of messages in the dead-letter queue. @default all that are there */
+  /**
+   * Sequence numbers of messages in the dead-letter queue.
+   * @range 0 or more; at most 10_000 of them @default all that are there
+   */
   readonly sequenceNumbers?: readonly number[] | undefined
-  /** Ends it between two pieces. */
+  /** Ends it between two pieces. @default none */
   readonly signal?: AbortSignal | undefined
 }
 

@@ -21,17 +21,20 @@ export interface SessionLink {
 export interface FrontPeekOptions {
   /** Undefined: messages of all sessions. Nobody needs to hold it. */
   readonly session: string | undefined
+  /** The sequence number where to begin. @unit number @range 0 or more */
   readonly fromNumber: number
+  /** Maximum number of messages. @unit messages @range 1 or more */
   readonly max: number
-  /** The first message may have more. */
+  /** Bytes of all messages together; the first message may have more. @range 1 or more */
   readonly maxBytes: number
 }
 
 export interface AcceptLinkOptions {
+  /** Whether messages are locked, or gone when they are received. */
   readonly mode: ReceiveMode
   /** Undefined: some session that is free and has messages. */
   readonly sessionId: string | undefined
-  /** How long to wait for such a session. */
+  /** How long to wait for such a session. @range any number, 0 or more */
   readonly maxWaitMs: number
   readonly signal: AbortSignal
 }

@@ -28,8 +28,11 @@ import { MessageSubscription } from './subscribe.ts'
 export type PropertiesToModify = Readonly<Record<string, PropertyValue>>
 
 export interface DeadLetterOptions {
+  /** Why, in short; at most 4,096 characters. @default none */
   readonly deadLetterReason?: string | undefined
+  /** What happened; at most 4,096 characters. @default none */
   readonly deadLetterErrorDescription?: string | undefined
+  /** Application properties that the dead letter gets, beside or instead of its own. @default none */
   readonly propertiesToModify?: PropertiesToModify | undefined
 }
 

@@ -14,7 +14,7 @@ import { cancelScheduled, sendStored } from './send-stored.ts'
 import { checkedSequenceNumbers } from './receiver-options.ts'
 
 interface SendOptions {
-  /** Rejects with its reason. A message that is on its way by then is sent nevertheless. */
+  /** Rejects with its reason. A message that is on its way by then is sent nevertheless. @default none */
   readonly signal?: AbortSignal | undefined
 }
 

@@ -40,7 +40,8 @@ export interface QueueDeadLettersOptions {
   readonly partitionKeyVersion?: 1 | 2 | undefined
   /**
    * How long what was seen of letters that were sent back serves all leases of a host, in ms. Each lease asks every
-   * `redrivePollMs` of its host. @default 1_000
+   * `redrivePollMs` of its host.
+   * @range any number, 0 or more @default 1_000
    */
   readonly redriveCacheMs?: number | undefined
 }

@@ -30,19 +30,22 @@ export interface ReceiverLinkParts {
 }
 
 export interface LinkReceiveOptions {
+  /** Maximum number of messages. @unit messages @range 1 or more */
   readonly max: number
+  /** How long to wait for the first message. @range any number, 0 or more */
   readonly maxWaitMs: number
+  /** How long to wait for more after the first one. @range any number, 0 or more */
   readonly afterFirstMs: number
-  /** Ends the wait: what has come by then is received. */
+  /** Ends the wait: what has come by then is received. @default none */
   readonly waitEnds?: AbortSignal | undefined
   /** Rejects with its reason: what has come is given back. */
   readonly signal: AbortSignal | undefined
 }
 
 export interface DeferredOptions {
-  /** @default the link's */
+  /** Whether messages are locked, or gone when they are received. @default the link's */
   readonly mode?: ReceiveMode | undefined
-  /** Of all of them together; one alone may have more. @default 64 MiB */
+  /** Bytes of all of them together; one alone may have more. @range 1 or more @default 64 MiB */
   readonly maxBytes?: number | undefined
 }
 

@@ -13,35 +13,48 @@ import type { ReceivedMessage } from '../messages/message.ts'
  * official client attaches its link then. Peeking, and settling, never make it one (EXP-04).
  */
 export interface ReceiverOptions {
-  /** @default 'peekLock' */
+  /**
+   * `peekLock`: a message is locked until it is settled. `receiveAndDelete`: it is gone when it is received.
+   * @default 'peekLock'
+   */
   readonly receiveMode?: 'peekLock' | 'receiveAndDelete' | undefined
   /** `deadLetter`: of the entity's dead-letter queue. @default the entity itself */
   readonly subQueueType?: 'deadLetter' | undefined
   /**
    * Messages that are received ahead of the calls that want them. None in `receiveAndDelete`: those that nobody had seen
-   * would be lost when the receiver closes. @default 0
+   * would be lost when the receiver closes.
+   * @unit messages @range 0 to 10_000 @default 0
    */
   readonly prefetchCount?: number | undefined
-  /** Locks are renewed automatically for so long, in `subscribe` and of sessions; 0: never. Milliseconds. @default 300_000 */
+  /**
+   * Locks are renewed automatically for so long, in `subscribe` and of sessions; 0: never. Milliseconds.
+   * @range any number, 0 or more @default 300_000
+   */
   readonly maxAutoLockRenewalDurationInMs?: number | undefined
 }
 
 export interface AcceptSessionOptions extends ReceiverOptions {
-  /** How long `acceptNextSession` waits. Milliseconds. @default 60_000 */
+  /** How long `acceptNextSession` waits. Milliseconds. @range any number, 0 or more @default 60_000 */
   readonly maxWaitTimeInMs?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 export interface ReceiveOptions {
-  /** How long to wait for the first message. 0: returns what is there. @default 60_000 */
+  /** How long to wait for the first message. 0: returns what is there. @range any number, 0 or more @default 60_000 */
   readonly maxWaitTimeInMs?: number | undefined
-  /** How long to wait for more after the first one. @default 1000, or the wait itself if that is less */
+  /**
+   * How long to wait for more after the first one.
+   * @range any number, 0 or more @default 1000, or the wait itself if that is less
+   */
   readonly maxTimeAfterFirstMessageInMs?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 export interface PeekOptions {
-  /** Where to begin. @default after the last message that this receiver peeked */
+  /**
+   * The sequence number where to begin.
+   * @unit number @range 0 or more @default after the last message that this receiver peeked
+   */
   readonly fromSequenceNumber?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -49,7 +62,7 @@ export interface PeekOptions {
 export interface SubscribeOptions {
   /** Complete a message when its handler resolves, abandon it when it rejects. @default true */
   readonly autoCompleteMessages?: boolean | undefined
-  /** @default 1 */
+  /** Handlers that run at the same time. @range 1 to 2_000 @default 1 */
   readonly maxConcurrentCalls?: number | undefined
   readonly signal?: AbortSignal | undefined
 }

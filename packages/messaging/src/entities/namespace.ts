@@ -21,11 +21,14 @@ export interface NamespaceOptions {
 
 /** Limits can be lowered, not raised. */
 export interface NamespaceLimits {
-  /** @default PT5M */
+  /** Lower bound of `autoDeleteOnIdle`. @unit ISO 8601 duration, or ms @range PT0.001S to PT5M @default PT5M */
   readonly minAutoDeleteOnIdle?: Duration | undefined
-  /** @default PT5S */
+  /** Lower bound of `lockDuration`. @unit ISO 8601 duration, or ms @range PT0.001S to PT5S @default PT5S */
   readonly minLockDuration?: Duration | undefined
-  /** @default PT20S */
+  /**
+   * Lower bound of `duplicateDetectionHistoryTimeWindow`.
+   * @unit ISO 8601 duration, or ms @range PT0.001S to PT20S @default PT20S
+   */
   readonly minDuplicateDetectionHistoryTimeWindow?: Duration | undefined
 }
 

@@ -2,39 +2,52 @@ import type { PropertyValue } from '../messages/message.ts'
 import type { Duration } from './duration.ts'
 
 interface EntityOptions {
-  /** TTL of messages that have none, and the ceiling for all. @default never (in a namespace of tier Basic: P14D) */
+  /**
+   * TTL of messages that have none, and the ceiling for all.
+   * @unit ISO 8601 duration, or ms @range PT0.001S or more; of tier Basic at most P14D @default never (in a namespace
+   * of tier Basic: P14D)
+   */
   readonly defaultMessageTimeToLive?: Duration | undefined
-  /** Unused for so long, the entity deletes itself. At least PT5M. @default never */
+  /**
+   * Unused for this long, the entity deletes itself.
+   * @unit ISO 8601 duration, or ms @range PT5M or more @default never
+   */
   readonly autoDeleteOnIdle?: Duration | undefined
-  /** @default 1024 */
+  /**
+   * Maximum size of all its messages. When it is full, senders get ERR_QUOTA_EXCEEDED.
+   * @unit MiB @range 1 to 1_048_576 @default 1024
+   */
   readonly maxSizeInMegabytes?: number | undefined
-  /** @default 1024 (1 MiB) */
+  /** Maximum size of one message. @unit KiB @range 1 to 102_400 @default 1024 (1 MiB) */
   readonly maxMessageSizeInKilobytes?: number | undefined
-  /** @default 'Active' */
+  /** Whether it takes messages, and hands them out. @default 'Active' */
   readonly status?: 'Active' | 'Disabled' | 'SendDisabled' | 'ReceiveDisabled' | undefined
   /** Your own text, at most 1024 characters. @default '' */
   readonly userMetadata?: string | undefined
 }
 
 interface ReceivingOptions {
-  /** PT5S to PT5M. @default PT1M */
+  /**
+   * How long a receiver has a message to itself, unless it renews the lock.
+   * @unit ISO 8601 duration, or ms @range PT5S to PT5M @default PT1M
+   */
   readonly lockDuration?: Duration | undefined
-  /** Deliveries until a message goes to the dead-letter queue. @default 10 */
+  /** Deliveries until a message goes to the dead-letter queue. @range 1 to 2_147_483_647 @default 10 */
   readonly maxDeliveryCount?: number | undefined
-  /** Off: expired messages are dropped. @default false */
+  /** On: expired messages go to the dead-letter queue; off: they are dropped. @default false */
   readonly deadLetteringOnMessageExpiration?: boolean | undefined
-  /** Cannot change later. @default false */
+  /** Every message belongs to a session, and receivers take whole sessions. Cannot change later. @default false */
   readonly requiresSession?: boolean | undefined
-  /** Path of a queue or topic that exists. @default none */
+  /** Messages move on to the queue or topic of this path, which must exist. @default none */
   readonly forwardTo?: string | undefined
-  /** As `forwardTo`. @default none */
+  /** Dead letters move on to the queue or topic of this path, which must exist. @default none */
   readonly forwardDeadLetteredMessagesTo?: string | undefined
 }
 
 interface DuplicateDetectionOptions {
-  /** Cannot change later. @default false */
+  /** Drops a message whose id was sent before, within the window. Cannot change later. @default false */
   readonly requiresDuplicateDetection?: boolean | undefined
-  /** PT20S to P7D. @default PT10M */
+  /** How long ids are remembered. @unit ISO 8601 duration, or ms @range PT20S to P7D @default PT10M */
   readonly duplicateDetectionHistoryTimeWindow?: Duration | undefined
 }
 
@@ -49,7 +62,7 @@ export interface TopicOptions extends EntityOptions, DuplicateDetectionOptions {
 export interface SubscriptionOptions extends EntityOptions, ReceivingOptions {
   /** A filter that fails: on, the message goes to the dead-letter queue; off, there is no match. @default true */
   readonly deadLetteringOnFilterEvaluationExceptions?: boolean | undefined
-  /** @default one rule `$Default` that matches everything */
+  /** Which messages of the topic it gets. @default one rule `$Default` that matches everything */
   readonly rules?: readonly RuleOptions[] | undefined
 }
 
@@ -59,21 +72,32 @@ export interface SqlRuleFilter {
 
 /** Matches messages that have all of these values. */
 export interface CorrelationRuleFilter {
+  /** Value that the message must have. @default any */
   readonly correlationId?: string | undefined
+  /** Value that the message must have. @default any */
   readonly messageId?: string | undefined
+  /** Value that the message must have. @default any */
   readonly to?: string | undefined
+  /** Value that the message must have. @default any */
   readonly replyTo?: string | undefined
+  /** Value that the message must have. @default any */
   readonly subject?: string | undefined
+  /** Value that the message must have. @default any */
   readonly sessionId?: string | undefined
+  /** Value that the message must have. @default any */
   readonly replyToSessionId?: string | undefined
+  /** Value that the message must have. @default any */
   readonly contentType?: string | undefined
+  /** Properties with the values that the message must have. @default any */
   readonly applicationProperties?: Readonly<Record<string, PropertyValue>> | undefined
 }
 
 export interface RuleOptions {
+  /** Name of the rule, unique in its subscription. */
   readonly name: string
-  /** @default everything */
+  /** The messages that match it. @default everything */
   readonly filter?: SqlRuleFilter | CorrelationRuleFilter | undefined
+  /** Changes the copy of a message that matched. @default none */
   readonly action?: SqlRuleFilter | undefined
 }
 

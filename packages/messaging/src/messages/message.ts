@@ -7,21 +7,27 @@ export interface Message<Body = unknown> {
   readonly body: Body
   /** At most 128 characters. No id has NUL, or half of a surrogate pair. @default a random one */
   readonly messageId?: string | undefined
+  /** Your own description of the body. @default none */
   readonly contentType?: string | undefined
+  /** Your own id of what it belongs to. @default none */
   readonly correlationId?: string | undefined
-  /** At most 128 characters. Equals `sessionId` when both are given. */
+  /** At most 128 characters. Equals `sessionId` when both are given. @default none */
   readonly partitionKey?: string | undefined
-  /** 1 to 128 characters. */
+  /** The session that it belongs to. 1 to 128 characters. @default none */
   readonly sessionId?: string | undefined
+  /** The session of an answer. @default none */
   readonly replyToSessionId?: string | undefined
-  /** Milliseconds. The entity's default is also a ceiling. @default the entity's */
+  /** Milliseconds. The entity's default is also a ceiling. @unit ms @range any number above 0 @default the entity's */
   readonly timeToLive?: number | undefined
+  /** Your own label, for rules and receivers. @default none */
   readonly subject?: string | undefined
+  /** Your own address of the receiver. The broker does not route by it. @default none */
   readonly to?: string | undefined
+  /** Where an answer is to go. @default none */
   readonly replyTo?: string | undefined
-  /** The message is enqueued at this time. A time that has passed means now. */
+  /** The message is enqueued at this time. A time that has passed means now. @default at once */
   readonly scheduledEnqueueTimeUtc?: Date | undefined
-  /** At most 1,000. */
+  /** Your own properties, for rules and receivers. At most 1,000. @default none */
   readonly applicationProperties?: Readonly<Record<string, PropertyValue>> | undefined
 }
 

@@ -42,8 +42,9 @@ import {
 export interface ProcessorGroupOptions {
   /** Where the group's hosts keep their leases. */
   readonly leases: LeaseStore
+  /** The processor group. */
   readonly group: string
-  /** The feed of the group. `seek` and `restore` need it. */
+  /** The feed of the group. `seek` and `restore` need it. @default none */
   readonly feed?: ChangeFeedSource | undefined
   /** The mode of the group. @default the mode of its stored positions */
   readonly mode?: FeedMode | undefined

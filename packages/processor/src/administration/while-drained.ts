@@ -2,7 +2,7 @@ import type { Clock, LeaseGroup } from '@tidemark/contracts'
 import { DrainWatch } from './drain-watch.ts'
 
 export interface WaitUntilDrainedOptions {
-  /** @default no limit */
+  /** How long it waits; then it resolves to false. @range any number, 0 or more @default no limit */
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -11,7 +11,9 @@ export interface MoveOptions {
   /**
    * How long the hosts may take, while the group is paused for it, to finish what they have in hand. After that
    * their leases are taken from them: what they still do then is refused, and may run beside what comes next.
-   * 0 = at once. @default 60_000 (a host aborts a batch that keeps a lease from being given back after 30 s)
+   * 0 = at once.
+   * @range any number, 0 or more @default 60_000 (a host aborts a batch that keeps a lease from being given back after
+   * 30 s)
    */
   readonly drainTimeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined

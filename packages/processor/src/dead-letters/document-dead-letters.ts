@@ -40,7 +40,8 @@ export interface DocumentDeadLettersOptions {
   partitionKeyVersion?: 1 | 2 | undefined
   /**
    * How long what was read of letters that were sent back serves all leases of a host, in ms. Each lease asks every
-   * `redrivePollMs` of its host; those that ask within this time share one point read. @default 1_000
+   * `redrivePollMs` of its host; those that ask within this time share one point read.
+   * @range any number, 0 or more @default 1_000
    */
   redriveCacheMs?: number | undefined
   /** @default the system's */
@@ -53,10 +54,11 @@ export interface DocumentDeadLettersOptions {
 export type DeadLetterChoice = readonly string[] | 'all'
 
 export interface ListDeadLettersOptions {
+  /** The processor group whose letters are listed. */
   readonly group: string
   /** Only letters of keys in it. @default all */
   readonly range?: FeedRange | undefined
-  /** Of the page: 1 or more. @default 1_000 */
+  /** Maximum number of letters of the page. @range 1 or more @default 1_000 */
   readonly maxItemCount?: number | undefined
   /** Of the page before. @default the first page */
   readonly continuation?: string | undefined
@@ -71,7 +73,9 @@ export interface DeadLettersPage {
 }
 
 export interface ChosenDeadLetters {
+  /** The processor group of the letters. */
   readonly group: string
+  /** Ids of letters, or all of the group. */
   readonly letters: DeadLetterChoice
   readonly signal?: AbortSignal | undefined
 }

@@ -34,26 +34,29 @@ import { measureRange, type RangeMeasure, type RangeMeasureRequest } from './mea
 export interface ChangeFeedEstimatorOptions<T extends DocumentBody = DocumentBody> {
   feed: ChangeFeedSource<T>
   leases: LeaseStore
-  /** @default 'default', as for a host */
+  /** The processor group. @default 'default', as for a host */
   group?: string | undefined
   /** Whether the hosts get pending deletes. @default the feed's choice, as for a host */
   pendingDeletes?: boolean | undefined
   /** The mode of the group. @default the mode of its stored positions */
   mode?: FeedMode | undefined
-  /** Ranges that are measured at the same time. @default 8 */
+  /** Ranges that are measured at the same time. @range 1 or more @default 8 */
   maxConcurrentReads?: number | undefined
   /** @default the machine's */
   clock?: Clock | undefined
 }
 
 export interface EstimateOptions {
-  /** Maximum number of changes that are counted in each range. @default 1_000 */
+  /** Maximum number of changes that are counted in each range. @unit changes @range 1 or more @default 1_000 */
   limit?: number | undefined
   signal?: AbortSignal | undefined
 }
 
 export interface CatchUpOptions {
-  /** @default none: it waits without end */
+  /**
+   * How long it waits; then it rejects with ERR_NOT_CAUGHT_UP.
+   * @range any number above 0 @default none: it waits without end
+   */
   timeoutMs?: number | undefined
   signal?: AbortSignal | undefined
 }

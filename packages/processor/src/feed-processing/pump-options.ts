@@ -25,19 +25,27 @@ export type CheckpointFrequency =
  *   its lease or another host takes it. There, the batch gets one attempt.
  */
 export interface FailurePolicyOptions {
+  /** What happens to a batch that keeps failing, as above. */
   mode: 'retryForever' | 'deadLetter' | 'haltRange'
-  /** @default 5 */
+  /**
+   * Attempts of a batch, or of a change alone, before `deadLetter` or `haltRange` acts.
+   * @range 1 to 2_147_483_647 @default 5
+   */
   maxAttempts?: number | undefined
   /**
    * After this many dead letters of a range without a success between them, the changes are not the cause: the next
-   * one is retried until one succeeds (event `deadLettersSuspended`). @default 100
+   * one is retried until one succeeds (event `deadLettersSuspended`).
+   * @range 1 to 2_147_483_647 @default 100
    */
   maxConsecutiveDeadLetters?: number | undefined
 }
 
 /** What is read of a range. Part of `FeedOptions`. */
 export interface ReadOptions {
-  /** Maximum number of changes in one batch. @default the feed's choice; -1 means the same */
+  /**
+   * Maximum number of changes in one batch.
+   * @unit changes @range 1 to 2_147_483_647; or -1 @default the feed's choice; -1 means the same
+   */
   maxItemCount?: number | undefined
   /** Whether expired documents come as pending deletes. @default the feed's choice */
   pendingDeletes?: boolean | undefined
@@ -62,44 +70,70 @@ export interface ReadOptions {
 
 /** How a host works on each of its leases. Part of `HostOptions`. All intervals in ms. */
 export interface WorkOptions {
-  /** Wait between two reads of a feed that cannot wake its readers, once caught up. @default 1_000 */
+  /**
+   * Wait between two reads of a feed that cannot wake its readers, once caught up.
+   * @range any number above 0, up to 2_147_483_647 @default 1_000
+   */
   feedPollDelayMs?: number | undefined
-  /** @default 'everyBatch' */
+  /**
+   * @unit changes or ms @range `everyChanges`: 1 to 2_147_483_647; `everyMs`: any number above 0, up to 2_147_483_647
+   * @default 'everyBatch'
+   */
   checkpointFrequency?: CheckpointFrequency | undefined
   /**
    * With `checkpointFrequency: 'everyBatch'`: the most batches of one lease that are in hand, or done and not stored, and so
    * come again when the process dies. Small ones of together at most 100 changes, or `maxItemCount`, count as one.
-   * 1 = each batch waits until the position of the one before is stored. @default 2
+   * 1 = each batch waits until the position of the one before is stored.
+   * @range 1 to 2_147_483_647 @default 2
    */
   maxUnstoredBatches?: number | undefined
   /** What happens to changes that keep failing: a mode, or all options. @default 'retryForever' */
   failurePolicy?: FailurePolicyOptions['mode'] | FailurePolicyOptions | undefined
-  /** How often the host looks for letters that an operator sent back, for each lease. @default 10_000 */
+  /**
+   * How often the host looks for letters that an operator sent back, for each lease.
+   * @range any number above 0, up to 2_147_483_647 @default 10_000
+   */
   redrivePollMs?: number | undefined
   /**
    * A call of an observer that takes longer is considered hanging: it is aborted, and after `abortGraceMs` the lease
    * goes to another host (event `observerStuck`). For another `maxBatchMs`, this host does not take it back; then it
-   * does if no other host has. `Infinity` = never. @default 600_000
+   * does if no other host has. `Infinity` = never.
+   * @range any number above 0, up to 2_147_483_647; or Infinity @default 600_000
    */
   maxBatchMs?: number | undefined
   /**
    * How many partition key values of one range are processed at the same time; changes of one value stay in
    * order (PH-8). Each batch then has changes of one value. The stored position is that before which everything
-   * is done, so a crash repeats up to `laneWindowChanges`. Not with manual checkpoints. @default 1
+   * is done, so a crash repeats up to `laneWindowChanges`. Not with manual checkpoints.
+   * @range 1 to 2_147_483_647 @default 1
    */
   maxConcurrentKeys?: number | undefined
   /**
    * With lanes: the most changes of one range after the first one that is not done; with `checkpointFrequency: 'everyBatch'`,
-   * after the first one that is not stored. @default 10_000
+   * after the first one that is not stored.
+   * @range 1 to 2_147_483_647 @default 10_000
    */
   laneWindowChanges?: number | undefined
-  /** Pages read ahead of the observer, for each lease. @default 1 (a second page kept more decoded documents in memory, and was up to a fifth slower when measured) */
+  /**
+   * Pages read ahead of the observer, for each lease.
+   * @range 1 to 2_147_483_647 @default 1 (a second page kept more decoded documents in memory, and was up to a fifth
+   * slower when measured)
+   */
   readAheadPages?: number | undefined
-  /** First wait after an observer or the feed failed; doubles up to `retryMaxDelayMs`. @default 200 */
+  /**
+   * First wait after an observer or the feed failed; doubles up to `retryMaxDelayMs`.
+   * @range any number above 0, up to 2_147_483_647 @default 200
+   */
   retryDelayMs?: number | undefined
-  /** @default 30_000 */
+  /**
+   * Longest wait between two attempts. At least `retryDelayMs`.
+   * @range any number above 0, up to 2_147_483_647 @default 30_000
+   */
   retryMaxDelayMs?: number | undefined
-  /** How long an aborted call may take to settle before its observer is closed. @default 5_000 */
+  /**
+   * How long an aborted call may take to settle before its observer is closed.
+   * @range 0 to 2_147_483_647 @default 5_000
+   */
   abortGraceMs?: number | undefined
 }
 

@@ -18,11 +18,15 @@ import type { ReadOptions, WorkOptions } from '../feed-processing/pump-options.t
  * `startFromBeginning`. Without any of them, the group starts from now (CF-6).
  */
 export interface FeedOptions extends ReadOptions {
-  /** @default false (now) */
+  /** Starts with the oldest change that the feed still has, instead of now. @default false (now) */
   startFromBeginning?: boolean | undefined
-  /** Starts with the changes of this second. */
+  /** Starts with the changes of this second. @default none */
   startTime?: Date | undefined
-  /** Of this collection, and of a range that contains the ranges read; else ERR_INVALID_CONTINUATION. */
+  /**
+   * Starts where a page of this collection ended, of a range that contains the ranges read; else
+   * ERR_INVALID_CONTINUATION.
+   * @default none
+   */
   startContinuation?: string | undefined
   /** Only this pkrange: its id, or its feed range as `min-max` for feeds without ids. @default all */
   partitionKeyRangeId?: string | undefined
@@ -33,7 +37,9 @@ export interface FeedOptions extends ReadOptions {
    *
    * It may be changed while the group runs, with no more repeats than hand-overs have: leases are cut as soon as one host of the
    * group wants more, and joined, one by one as they stand at one place, once no host does. ERR_INVALID_OPTION for feeds that read
-   * whole pkranges only. @default 1
+   * whole pkranges only.
+   *
+   * @range 1 to 256 @default 1
    */
   leasesPerRange?: number | undefined
   /**
@@ -53,24 +59,33 @@ export interface FeedOptions extends ReadOptions {
 export interface HostOptions extends WorkOptions {
   /**
    * Interval of the heartbeat that renews all leases of the host at once. At most half of
-   * `leaseExpirationIntervalMs`. @default 2_000
+   * `leaseExpirationIntervalMs`.
+   * @range any number above 0, up to 2_147_483_647 @default 2_000
    */
   leaseRenewIntervalMs?: number | undefined
   /**
    * A host without a heartbeat for this long loses its leases. Longer: fewer takeovers from hosts that only
-   * paused. Shorter: the ranges of a killed host continue sooner, where its death does not show at once (LE-16). @default 8_000
+   * paused. Shorter: the ranges of a killed host continue sooner, where its death does not show at once (LE-16).
+   * @range any number above 0, up to 2_147_483_647 @default 8_000
    */
   leaseExpirationIntervalMs?: number | undefined
   /**
    * How often this host retries leases that the plan assigns to it and that were not free. Each join, leave and
-   * release also triggers a retry. @default 2_000
+   * release also triggers a retry.
+   * @range any number above 0, up to 2_147_483_647 @default 2_000
    */
   leaseAcquireIntervalMs?: number | undefined
-  /** The host gets at least this many leases, before the rest is shared evenly, if there are enough (LE-7). @default 0 */
+  /**
+   * The host gets at least this many leases, before the rest is shared evenly, if there are enough (LE-7).
+   * @unit leases @range 0 to 2_147_483_647 @default 0
+   */
   minPartitionCount?: number | undefined
-  /** The host never gets more leases. Leases that no host can take are the event `unownedRanges` (LE-7). @default no limit */
+  /**
+   * The host never gets more leases. Leases that no host can take are the event `unownedRanges` (LE-7).
+   * @unit leases @range 1 to 2_147_483_647 @default no limit
+   */
   maxPartitionCount?: number | undefined
-  /** Share of leases relative to other hosts. @default 1 */
+  /** Share of leases relative to other hosts. @unit share @range any number above 0 @default 1 */
   weight?: number | undefined
   /** Gets leases only while every host that is not on standby is gone or at its maximum. @default false */
   standby?: boolean | undefined
@@ -83,19 +98,26 @@ export interface HostOptions extends WorkOptions {
   leasePrefix?: string | undefined
   /**
    * Observer calls of this host that run at the same time.
-   * @default 32, or four times `maxConcurrentKeys` if that is more
+   * @unit calls @range 1 to 2_147_483_647 @default 32, or four times `maxConcurrentKeys` if that is more
    */
   maxConcurrentObservers?: number | undefined
   /**
    * How long a batch in flight may take when its lease must move to another host, or is to be cut. Then it is aborted, and the
-   * lease is handed over, or cut, without its checkpoint. @default 30_000
+   * lease is handed over, or cut, without its checkpoint.
+   * @range 0 to 2_147_483_647 @default 30_000
    */
   handoffTimeoutMs?: number | undefined
-  /** The same for `unregisterObservers`. @default 30_000 */
+  /** The same for `unregisterObservers`. @range 0 to 2_147_483_647 @default 30_000 */
   shutdownTimeoutMs?: number | undefined
-  /** `registerObserver` rejects if the stores do not answer for this long. @default 30_000 */
+  /**
+   * `registerObserver` rejects if the stores do not answer for this long.
+   * @range any number above 0, up to 2_147_483_647 @default 30_000
+   */
   startTimeoutMs?: number | undefined
-  /** A call to the lease store without an answer in this time has failed. @default `leaseRenewIntervalMs` */
+  /**
+   * A call to the lease store without an answer in this time has failed.
+   * @range any number above 0, up to 2_147_483_647 @default `leaseRenewIntervalMs`
+   */
   leaseStoreTimeoutMs?: number | undefined
   /**
    * What happens if the lease store has lost its data, has no leases of a group whose positions the
@@ -124,7 +146,7 @@ export interface ChangeFeedProcessorHostOptions<T extends DocumentBody = Documen
   feed: ChangeFeedSource<T>
   /** Must not be in the monitored collection itself (LE-2). */
   leases: LeaseStore
-  /** Where changes go that keep failing, with `failurePolicy` `deadLetter`: a sink, or a function. */
+  /** Where changes go that keep failing, with `failurePolicy` `deadLetter`: a sink, or a function. @default none */
   deadLetters?:
     | DeadLetterSink<T>
     | ((letter: DeadLetter<T>, options: SinkCallOptions) => Promise<void> | void)

@@ -63,9 +63,9 @@ export interface LeaseCall {
 
 /** Where tests put faults. Both may wait, and both may throw. */
 export interface LeaseCallHooks {
-  /** Before the store sees the request: throwing loses the request. */
+  /** Before the store sees the request: throwing loses the request. @default nothing */
   before?: ((call: LeaseCall) => Promise<void> | void) | undefined
-  /** After the operation happened: throwing loses the reply. */
+  /** After the operation happened: throwing loses the reply. @default nothing */
   after?: ((call: LeaseCall) => Promise<void> | void) | undefined
 }
 

@@ -24,7 +24,10 @@ export interface CollectionOptions extends CollectionSettings {
   readonly id: string
   /** `'/customerId'`, 1 to 3 paths such as `['/tenant', '/user']` (hierarchical), or a whole definition. */
   readonly partitionKey: PartitionKeyOption
-  /** Number of pkranges at the start, 1 to 10,000. More pkranges allow more readers in parallel. @default 1 */
+  /**
+   * Number of pkranges at the start, 1 to 10,000. More pkranges allow more readers in parallel.
+   * @unit pkranges @range 1 to 10_000 @default 1
+   */
   readonly partitionCount?: number | undefined
   /**
    * Up to 10 lists of up to 16 paths. No two documents of one partition key value (all of its paths) can have the same

@@ -17,7 +17,7 @@ import { MAX_TTL_SECONDS } from '../engine/expiry.ts'
 export interface PendingDeleteOptions {
   /**
    * Minimum time in seconds that a pending delete is kept. 0 = only until the groups of `waitFor` have passed it.
-   * @default 86_400
+   * @range 0 to 2_147_483_647 @default 86_400
    */
   readonly retentionSeconds?: number | undefined
   /** Processor groups that must pass a pending delete before it is purged. @default none */
@@ -26,7 +26,7 @@ export interface PendingDeleteOptions {
 
 /** The log of all versions and deletes (CF-11). */
 export interface AllVersionsOptions {
-  /** Minimum time in seconds that an entry is kept. */
+  /** Minimum time in seconds that an entry is kept. @range 1 to 2_147_483_647 */
   readonly retentionSeconds: number
   /** Entries also carry the previous version. @default false */
   readonly previousImages?: boolean | undefined
@@ -36,17 +36,22 @@ export interface AllVersionsOptions {
 export interface CollectionSettings {
   /**
    * Seconds after which a document expires, counted from its last change. -1 = a document expires only if it has its
-   * own `ttl`; null = time to live is off. @default null (as in Cosmos DB)
+   * own `ttl`; null = time to live is off.
+   * @unit s @range 1 to 2_147_483_647; or -1, or null @default null (as in Cosmos DB)
    */
   readonly defaultTtl?: number | null | undefined
-  /** @default 'consistent' (as in Cosmos DB) */
+  /**
+   * As in Cosmos DB. A time to live needs `consistent` or `lazy`; nothing else depends on it.
+   * @default 'consistent' (as in Cosmos DB)
+   */
   readonly indexingMode?: 'consistent' | 'lazy' | 'none' | undefined
   readonly pendingDeletes?: PendingDeleteOptions | undefined
   /** Keeps a log of all versions and deletes from now on. null = no log. @default null */
   readonly allVersions?: AllVersionsOptions | null | undefined
   /**
    * The store's maintenance splits a pkrange whose live documents have more bytes than this. At least 1 MiB; null =
-   * never. @default null
+   * never.
+   * @range 1_048_576 or more; or null @default null
    */
   readonly splitAboveBytes?: number | null | undefined
   /**

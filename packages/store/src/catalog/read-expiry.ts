@@ -4,8 +4,8 @@ import type { FoundRecord } from './change-settings.ts'
 
 export interface ReadExpiryOptions extends RequestOptions {
   /**
-   * Bounds in seconds from now, ascending. The answer counts what expires within each. @default a minute, an hour, a
-   * day, a week
+   * Bounds in seconds from now, ascending. The answer counts what expires within each.
+   * @range 1 or more, rising; at most 100 of them @default a minute, an hour, a day, a week
    */
   readonly withinSeconds?: readonly number[] | undefined
 }

@@ -12,6 +12,7 @@ export interface BatchOptions extends CommitOptions {
   /**
    * What `sender.outgoing(…)` returns, of brokers of the same database: delivered if and only if the commit succeeds. When
    * a message is refused, the call rejects as `sendMessages` does: nothing was written, and nothing was sent.
+   * @default none
    */
   readonly messages?: readonly OutgoingMessages[] | undefined
 }

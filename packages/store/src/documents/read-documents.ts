@@ -28,11 +28,18 @@ export interface ReadDocumentsOptions extends RequestOptions {
   /**
    * Only this partition key value, or the first components of a hierarchical one. `[undefined]` selects documents
    * without the property. Cannot be combined with `range`.
+   * @default every value
    */
   readonly partitionKey?: PartitionKey | undefined
-  /** Maximum number of documents of a page; absent or -1 = the store chooses. @default 1000 */
+  /**
+   * Maximum number of documents of a page; absent or -1 = the store chooses.
+   * @unit documents @range 1 or more; or -1 @default 1000
+   */
   readonly maxItemCount?: number | undefined
-  /** Of the previous page, read with the same range or partition key value, or with a range that contains this one. */
+  /**
+   * Of the previous page, read with the same range or partition key value, or with a range that contains this one.
+   * @default the first page
+   */
   readonly continuation?: string | undefined
 }
 

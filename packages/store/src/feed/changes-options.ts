@@ -23,11 +23,14 @@ export interface ChangesOptions<T extends DocumentBody> {
   readonly from?: StartPosition | undefined
   /** Only this part of the collection. @default the whole collection */
   readonly range?: FeedRange | undefined
-  /** Maximum number of changes of a page, exceeded only to keep a transaction whole. @default 1000 */
+  /**
+   * Maximum number of changes of a page, exceeded only to keep a transaction whole.
+   * @unit changes @range 1 or more; or -1: the store's choice @default 1000
+   */
   readonly maxItemCount?: number | undefined
   /** False = the iteration ends when it has caught up. @default true */
   readonly follow?: boolean | undefined
-  /** Leaves out changes for which it returns false. The continuation moves past them (CF-9). */
+  /** Leaves out changes for which it returns false. The continuation moves past them (CF-9). @default none */
   readonly filter?: ((change: Change<T>) => boolean) | undefined
   /** For latest-version mode: delivers expired documents as pending deletes. @default true */
   readonly pendingDeletes?: boolean | undefined
@@ -36,7 +39,7 @@ export interface ChangesOptions<T extends DocumentBody> {
    * `resync`: read that range again from the beginning, and report it in `ChangesPage.resynchronized`. @default 'fail'
    */
   readonly onHorizonPassed?: 'fail' | 'resync' | undefined
-  /** Ends the iteration: it rejects with the signal's reason. */
+  /** Ends the iteration: it rejects with the signal's reason. @default none */
   readonly signal?: AbortSignal | undefined
 }
 

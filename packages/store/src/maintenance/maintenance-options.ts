@@ -10,23 +10,34 @@ import type { StoreEventEmitter } from '../events/store-event-emitter.ts'
 
 /** How a store does its background work: sweep, purge, trimming, folding, splits by size. */
 export interface MaintenanceOptions {
-  /** How often to look for work, in ms; earlier when something is known to be due. @default 1000 */
+  /**
+   * How often to look for work, in ms; earlier when something is known to be due.
+   * @range 1 to 2_147_483_647 @default 1000
+   */
   readonly intervalMs?: number | undefined
   /**
    * How long the lease for a database's background work lasts, in ms. A process that dies delays the work by at most
-   * this time. @default 10_000
+   * this time.
+   * @range 1 to 2_147_483_647 @default 10_000
    */
   readonly leaseMs?: number | undefined
-  /** Maximum number of documents or rows of one piece, which is one transaction. @default 1000 */
+  /** Maximum number of documents or rows of one piece, which is one transaction. @range 1 to 1_000_000 @default 1000 */
   readonly maxItems?: number | undefined
-  /** Target duration of a piece, in ms. The store chooses the piece size for it, from 100 items up. @default 8 */
+  /**
+   * Target duration of a piece, in ms. The store chooses the piece size for it, from 100 items up.
+   * @range 1 to 2_147_483_647 @default 8
+   */
   readonly pieceMs?: number | undefined
   /**
    * Shortest pause between two pieces, in ms. A pause also lasts at least as long as the piece took (TTL-5), up to 100
-   * ms. @default 2
+   * ms.
+   * @range 0 to 2_147_483_647 @default 2
    */
   readonly pauseMs?: number | undefined
-  /** How often to check the ranges of collections with `splitAboveBytes`, in ms. @default 30_000 */
+  /**
+   * How often to check the ranges of collections with `splitAboveBytes`, in ms.
+   * @range 1 to 2_147_483_647 @default 30_000
+   */
   readonly splitCheckMs?: number | undefined
 }
 

@@ -67,9 +67,11 @@ export type ResyncBehaviour = (
 ) => Promise<void> | void
 
 export interface FleetOptions {
+  /** Number of pkranges of the feed at the start. @range 1 or more @default 8 */
   ranges?: number | undefined
+  /** Whether the feed wakes its readers; without it they poll. @default true */
   waiting?: boolean | undefined
-  /** @default true */
+  /** Whether a child's feed carries its parent's changes. @default true */
   childrenCarryParentChanges?: boolean | undefined
   /** Whether the feed makes positions of LSNs, and measures lag. @default true */
   measuring?: boolean | undefined
@@ -79,14 +81,20 @@ export interface FleetOptions {
   random?: Random | undefined
   hostOptions?: HostOptions | undefined
   feedOptions?: FeedOptions | undefined
+  /** @default none */
   deadLetters?: DeadLetterSink<FakeDocument> | undefined
+  /** @default none */
   telemetry?: Telemetry | undefined
+  /** What observers do with a batch. @default they take note of it */
   behaviour?: Behaviour | undefined
+  /** What observers do when a range is read again. @default observers have no such function */
   resynchronize?: ResyncBehaviour | undefined
-  /** What observers do when they are opened and closed. */
+  /** What observers do when they are opened and closed. @default nothing */
   lifecycle?:
     ((context: ObserverContext, call: 'open' | 'close') => Promise<void> | void) | undefined
+  /** Called before each read of a page. May wait, and may throw: a fault. @default nothing */
   beforeRead?: (() => Promise<void> | void) | undefined
+  /** Called after positions were joined, before the answer. May wait. @default nothing */
   afterJoin?: (() => Promise<void> | void) | undefined
 }
 

@@ -13,7 +13,7 @@ const START_ATTEMPTS = 3
 const START_LIMIT_MS = 15_000
 
 export interface PgBouncerOptions {
-  /** Settings of the section `[pgbouncer]`. They win over the kit's own. */
+  /** Settings of the section `[pgbouncer]`. They win over the kit's own. @default none */
   readonly settings?: Readonly<Record<string, string>> | undefined
 }
 

@@ -38,7 +38,7 @@ export interface PostgresProcessOptions extends Omit<PostgresServerOptions, 'ima
    * @default a new one in the folder for temporary files, removed with the server
    */
   readonly folder?: string | undefined
-  /** @default one that is free */
+  /** Port of the server. @unit port @range 1 to 65_535 @default one that is free */
   readonly port?: number | undefined
 }
 

@@ -1,7 +1,7 @@
 import { createDatabaseAt, queryAt } from './postgres-query.ts'
 
 export interface PostgresServerOptions {
-  /** Settings of `postgresql.conf` by name. They win over the kit's own. */
+  /** Settings of `postgresql.conf` by name. They win over the kit's own. @default none */
   readonly settings?: Readonly<Record<string, string>> | undefined
   /**
    * What is committed survives a crash of the machine: `fsync` and `full_page_writes` stay on. Without it they are
@@ -13,8 +13,9 @@ export interface PostgresServerOptions {
 }
 
 export interface PostgresQueryOptions {
+  /** Values of `$1`, `$2` and so on. @default none */
   readonly values?: readonly unknown[]
-  /** @default the database `postgres` */
+  /** Where the statement runs. @default the database `postgres` */
   readonly database?: string
 }
 

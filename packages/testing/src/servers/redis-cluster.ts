@@ -48,11 +48,11 @@ export class RedisClusterServers implements AsyncDisposable {
 }
 
 export interface RedisClusterOptions {
-  /** @default 3 */
+  /** Number of masters. @unit masters @range 3 or more @default 3 */
   readonly size?: number | undefined
-  /** Of each master. @default 0: a master that dies is missed until it is started again */
+  /** Replicas of each master. @range 0 or more @default 0: a master that dies is missed until it is started again */
   readonly replicas?: number | undefined
-  /** A node that is silent for so long is taken for dead. @default 2_000 */
+  /** A node that is silent for so long is taken for dead. @range 1 or more @default 2_000 */
   readonly nodeTimeoutMs?: number | undefined
 }
 

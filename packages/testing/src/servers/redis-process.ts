@@ -21,7 +21,10 @@ const START_LIMIT_MS = 15_000
 export interface RedisProcessOptions extends Pick<RedisServerOptions, 'args'> {
   /** Shares one exit listener among several servers. @default one of its own */
   readonly killAtExit?: KillAtExit | undefined
-  /** A first argument that names a configuration file; the rest of the command line is then only `args`. */
+  /**
+   * A first argument that names a configuration file; the rest of the command line is then only `args`.
+   * @default none
+   */
   readonly configFile?: ((place: { dir: string; port: number }) => Promise<string>) | undefined
 }
 

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 
 export interface RedisServerOptions {
-  /** Arguments of `redis-server`. They come last, so that they win over the kit's own. */
+  /** Arguments of `redis-server`. They come last, so that they win over the kit's own. @default none */
   readonly args?: readonly string[] | undefined
   /** What a container is made of. A process is whichever `redis-server` is found. @default 'redis:7.4-alpine' */
   readonly image?: string | undefined

@@ -14,9 +14,9 @@ import { refuseForeignLoad } from './requests/cross-site.ts'
 
 /** What a request must show. One of them is enough. */
 export interface Credentials {
-  /** `user:password` of HTTP's Basic scheme, which browsers ask people for. */
+  /** `user:password` of HTTP's Basic scheme, which browsers ask people for. @default none */
   readonly basic?: readonly string[] | undefined
-  /** Tokens of the Bearer scheme. */
+  /** Tokens of the Bearer scheme. @default none */
   readonly bearer?: readonly string[] | undefined
 }
 

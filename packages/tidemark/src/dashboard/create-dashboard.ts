@@ -31,13 +31,16 @@ export interface DashboardOptions extends AccessOptions {
   readonly readOnly?: boolean | undefined
   /** Decides what is shown of documents and messages. @default everything */
   readonly mask?: Mask | undefined
-  /** Time between two samples of a group's lag, in ms, while a page shows it. @default 2_000 */
+  /**
+   * Time between two samples of a group's lag, in ms, while a page shows it.
+   * @range any number, 100 or more @default 2_000
+   */
   readonly sampleMs?: number | undefined
   /** Gets what failed without a fault of the request, for your log. @default none */
   readonly onFailure?: ((error: unknown, place: string) => void) | undefined
   /** @default the machine's */
   readonly clock?: Clock | undefined
-  /** @default the page that is built into this package */
+  /** The built page, for tests of the page itself. @default the page that is built into this package */
   readonly files?: PageFiles | undefined
 }
 

@@ -15,7 +15,7 @@ export interface JsonLinesSinkOptions {
    * a folder that is made. @default 'owner'
    */
   readonly access?: 'owner' | 'group' | undefined
-  /** A file that has grown beyond this is followed by a new one. @default 64 MiB */
+  /** A file that has grown beyond this is followed by a new one. @range 1 or more @default 64 MiB */
   readonly maxFileBytes?: number | undefined
 }
 

@@ -35,7 +35,10 @@ export interface PostgresSinkOptions<T extends DocumentBody> {
   readonly pool: PostgresQueries
   /** Its name, with its schema if that is not in the search path: `reports.orders`. Quoted for you. */
   readonly table: string
-  /** @default one column, `document` of type `jsonb`, with the whole document */
+  /**
+   * The columns of the table besides those of the key and the version, by name.
+   * @default one column, `document` of type `jsonb`, with the whole document
+   */
   readonly columns?: Readonly<Record<string, PostgresColumn<T>>> | undefined
   /**
    * Creates the table if it is missing. Without it, the table must be there, with the columns and the primary key that

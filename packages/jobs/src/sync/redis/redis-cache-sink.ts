@@ -30,9 +30,9 @@ export interface RedisCacheSinkOptions<T extends DocumentBody> {
   readonly key?: ((name: DocumentName) => string) | undefined
   /** What is kept of a document, as JSON. @default the whole document */
   readonly value?: ((document: Stored<T>) => unknown) | undefined
-  /** Keys end this long after they were written last. @default they stay */
+  /** Keys end this long after they were written last. @range any number above 0 @default they stay */
   readonly ttlSeconds?: number | undefined
-  /** How long a deleted document's version is remembered. @default 86_400: a day */
+  /** How long a deleted document's version is remembered. @range any number above 0 @default 86_400: a day */
   readonly tombstoneSeconds?: number | undefined
 }
 

@@ -27,7 +27,10 @@ export interface RedisSortedSetSinkOptions<T extends DocumentBody> {
   readonly score: (document: Stored<T>) => number | undefined
   /** The document's member. Different for each document. @default its id */
   readonly member?: ((name: DocumentName) => string) | undefined
-  /** How long the version of a document is remembered that is not in the set any more. @default 86_400: a day */
+  /**
+   * How long the version of a document is remembered that is not in the set any more.
+   * @range any number above 0 @default 86_400: a day
+   */
   readonly tombstoneSeconds?: number | undefined
 }
 

@@ -46,7 +46,7 @@ export interface VerifyWebhookOptions {
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
   /** As it came, before anything parsed it. */
   readonly body: string | Uint8Array
-  /** A request that is older, or from further in the future, is refused. @default 300 */
+  /** A request that is older, or from further in the future, is refused. @range any number, 0 or more @default 300 */
   readonly toleranceSeconds?: number | undefined
   /** @default the machine's */
   readonly clock?: Clock | undefined

@@ -9,16 +9,17 @@ import { post } from './platform/post.ts'
 import { secretRule, secretsOf, signedHeaders, type WebhookSecret } from './webhook-signature.ts'
 
 export interface WebhookSinkOptions {
+  /** Where requests go: http or https, without user and password. */
   readonly url: string
   /** Signs each request; see `verifyWebhook`. At least 24 bytes: random ones as `whsec_` and base64, or a text. */
   readonly secret: WebhookSecret
-  /** More of them, such as an `authorization`. */
+  /** More of them, such as an `authorization`. @default none */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Entries of one request. With 1, the receiver's answer is about one change. @default 1 */
+  /** Entries of one request. With 1, the receiver's answer is about one change. @range 1 or more @default 1 */
   readonly maxEntries?: number | undefined
-  /** Of one request. An entry that is larger by itself is refused. @default 1_048_576 */
+  /** Of one request. An entry that is larger by itself is refused. @range 1 or more @default 1_048_576 */
   readonly maxBodyBytes?: number | undefined
-  /** How long an answer may take. @default 15_000 */
+  /** How long an answer may take. @range 1 to 2_147_483_647 @default 15_000 */
   readonly timeoutMs?: number | undefined
   /** For the time of signatures. @default the machine's */
   readonly clock?: Clock | undefined

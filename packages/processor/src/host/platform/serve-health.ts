@@ -13,7 +13,7 @@ import {
 import { healthAnswer, type HealthSource } from '../health-answer.ts'
 
 export interface ServeHealthOptions {
-  /** 0 = any free port. */
+  /** 0 = any free port. @unit port @range 0 to 65_535 */
   readonly port: number
   /** `0.0.0.0` for the probes of Kubernetes, which come from outside the pod. @default '127.0.0.1' */
   readonly host?: string | undefined

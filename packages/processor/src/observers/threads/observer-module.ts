@@ -19,14 +19,15 @@ import {
  * takes tens of MB at once may end the process (nodejs/node#47224).
  */
 export interface ObserverThreadLimits {
-  /** @default Node's */
+  /** Size of the main part of its heap. @range any number above 0 @default Node's */
   maxOldGenerationSizeMb?: number | undefined
   /**
-   * @default 16 if `maxOldGenerationSizeMb` is given (what is young becomes old all at once, and V8 has 16 MB for what
-   *   goes beyond the limit), else Node's
+   * Size of the part for objects that die young.
+   * @range any number above 0 @default 16 if `maxOldGenerationSizeMb` is given (what is young becomes old all at once,
+   * and V8 has 16 MB for what goes beyond the limit), else Node's
    */
   maxYoungGenerationSizeMb?: number | undefined
-  /** @default Node's: 4 */
+  /** Size of its stack. @range any number above 0 @default Node's: 4 */
   stackSizeMb?: number | undefined
 }
 
@@ -44,13 +45,15 @@ export interface ObserverModule {
   /**
    * The number of threads, over which leases are spread evenly. The first thread starts at registration, each other one
    * when there is a lease for it. Use as many as there are processors to spare.
+   * @range 1 or more
    */
   threads: number
   /** What the module's factory gets: a structured clone of this for each observer. @default undefined */
   observerData?: unknown
   /**
    * Calls in flight in one thread. One call keeps a thread busy that only computes; more are for observers that wait
-   * in between, and for `maxConcurrentKeys`. Times `threads` at most `maxConcurrentObservers`. @default 1
+   * in between, and for `maxConcurrentKeys`. Times `threads` at most `maxConcurrentObservers`.
+   * @unit calls @range 1 or more @default 1
    */
   maxConcurrentPerThread?: number | undefined
   /** A thread that needs more memory ends; see ERR_OBSERVER_THREAD_ENDED. @default those of Node */

@@ -23,8 +23,8 @@ export interface SimulateObserverOptions<T extends DocumentBody, World> {
    */
   readonly faults?: readonly FaultClass[] | undefined
   /**
-   * How many schedules: those of the seeds from 1. Or which ones: seeds, and schedules that a failure told of. @default 200,
-   * some seconds
+   * How many schedules: those of the seeds from 1. Or which ones: seeds, and schedules that a failure told of.
+   * @range 1 or more @default 200, some seconds
    */
   readonly seeds?: number | readonly (number | Schedule)[] | undefined
   /**

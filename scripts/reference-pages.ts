@@ -1,0 +1,34 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { optionsPage } from './reference/options-page.ts'
+import { PublishedApi } from './reference/read-entries.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/** The pages of `docs/reference`, by path. */
+export function referencePages(root: string = ROOT): ReadonlyMap<string, string> {
+  const api = new PublishedApi(root)
+  return new Map([['docs/reference/options.md', optionsPage(api)]])
+}
+
+/** Pages that are not what the sources say. */
+export function stalePages(pages: ReadonlyMap<string, string>): readonly string[] {
+  return [...pages].flatMap(([path, text]) =>
+    readPage(path) === text ? [] : [`${path} is not what the sources say: npm run reference`],
+  )
+}
+
+function readPage(path: string): string | undefined {
+  try {
+    return readFileSync(join(ROOT, path), 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+if (import.meta.main) {
+  const pages = referencePages()
+  for (const [path, text] of pages) writeFileSync(join(ROOT, path), text)
+  console.log(`wrote ${[...pages.keys()].join(', ')}`)
+}

@@ -1,0 +1,39 @@
+/** Numbers of rules, in brackets: they are for those who work on Tidemark. */
+const RULE = / ?\((?:(?:[A-Z]{2,3}-\d+)(?:, )?)+\)/g
+
+/** Code that may hold backticks itself, as template types do. */
+export function code(text: string): string {
+  return text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``
+}
+
+/** The text of a comment for a page: what a site would take for HTML is written so that it is shown. */
+export function prose(text: string): string {
+  return text
+    .replaceAll(RULE, '')
+    .split(/(`[^`]*`)/)
+    .map((part) =>
+      part.startsWith('`')
+        ? part
+        : part.replaceAll('<', '\\<').replaceAll(/\bERR_[A-Z_]+/g, '`$&`'),
+    )
+    .join('')
+}
+
+/** Lines of what belongs to an item of a list. */
+export function indented(text: string): string {
+  return text.replaceAll(/^(?=.)/gm, '  ')
+}
+
+/** A list of links to headings of the page that are code, such as package names. */
+export function sectionLinks(names: readonly string[]): string {
+  return names.map((name) => `- [${code(name)}](#${anchorOf(name)})`).join('\n')
+}
+
+/** As GitHub makes it of a heading; `scripts/broken-links.ts` checks it. */
+export function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replaceAll(' ', '-')
+}
