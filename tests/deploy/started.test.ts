@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +7,7 @@ import { ChangeFeedProcessorHost, DocumentLeaseStore, serveHealth } from '@tidem
 import { Store } from '@tidemark/store'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { containerOf, DEPLOY, files, load, only, resource, ROOT, trigger } from './files.fixture.ts'
+import { healthCheck } from './health-check.fixture.ts'
 import { RunningCommand } from './running-command.fixture.ts'
 
 const TOKEN = 'token-of-the-scaler'
@@ -97,10 +98,9 @@ test('the gateway of the compose file takes its flags, and the other services fi
   const { command, ports } = services.gateway
   const served = start(command)
   const endpoint = await served.endpoint()
-  const image = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
-  const [, path = ''] = /HEALTHCHECK[^]*:8081(\/[a-z]+)/.exec(image) ?? []
-  expect((await fetch(new URL(path, endpoint))).status).toBe(200)
+  expect(await healthCheck(endpoint)).toBe(0)
   expect(await served.end('SIGTERM')).toBe(0)
+  expect(await healthCheck(endpoint)).toBe(1)
   expect(configs.credentials.content).toMatch(/^bearer \$\{TIDEMARK_TOKEN/)
   expect(secrets.token.environment).toBe('TIDEMARK_TOKEN')
   // Nothing is published beyond this machine.
