@@ -6,7 +6,7 @@ import { openSqliteEngine } from '@tidemark/engine-sqlite'
 import { ChangeFeedProcessorHost, DocumentLeaseStore, serveHealth } from '@tidemark/processor'
 import { Store } from '@tidemark/store'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { containerOf, DEPLOY, files, load, only, resource, ROOT, trigger } from './files.fixture.ts'
+import { containerOf, DEPLOY, files, load, only, resource, trigger } from './files.fixture.ts'
 import { healthCheck } from './health-check.fixture.ts'
 import { RunningCommand } from './running-command.fixture.ts'
 
