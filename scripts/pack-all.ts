@@ -8,11 +8,16 @@ const run = promisify(execFile)
 /** A package as `npm publish` would send it. */
 export interface Tarball {
   readonly name: string
+  readonly version: string
   /** Under `packages/`. */
   readonly folder: string
   readonly path: string
   /** Paths inside the package, sorted. */
   readonly files: readonly string[]
+  readonly packedBytes: number
+  readonly unpackedBytes: number
+  /** Of the file, as the registry and lock files write it. */
+  readonly integrity: string
 }
 
 /** Packs all packages, into a folder. They must have been built. */
@@ -30,15 +35,27 @@ export async function packAll(root: string, destination: string): Promise<readon
   return folders.map((folder) => {
     const own = packed.find(({ name }) => name === nameOf(join(root, 'packages', folder)))
     if (own === undefined) throw new Error(`npm pack made nothing of packages/${folder}`)
-    const files = own.files.map((file) => file.path).toSorted()
-    return { name: own.name, folder, path: join(destination, own.filename), files }
+    return {
+      name: own.name,
+      version: own.version,
+      folder,
+      path: join(destination, own.filename),
+      files: own.files.map((file) => file.path).toSorted(),
+      packedBytes: own.size,
+      unpackedBytes: own.unpackedSize,
+      integrity: own.integrity,
+    }
   })
 }
 
 interface PackedPackage {
   readonly name: string
+  readonly version: string
   readonly filename: string
   readonly files: readonly { readonly path: string }[]
+  readonly size: number
+  readonly unpackedSize: number
+  readonly integrity: string
 }
 
 /** npm 11 answers with an array, npm 12 with an object by package name. */

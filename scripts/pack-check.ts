@@ -3,20 +3,24 @@ import { existsSync, readFileSync } from 'node:fs'
 import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { costProblems, installCost } from './install-cost.ts'
 import { packAll, type Tarball } from './pack-all.ts'
+import {
+  manifestProblems,
+  mapProblems,
+  readmeProblems,
+  type PublishedManifest,
+  type RootManifest,
+} from './release/package-rules.ts'
+import { sizeProblems } from './release/size-limits.ts'
+import { ADDRESS, ROOT } from './repository.ts'
 
 const run = promisify(execFile)
 
 interface PackManifest {
-  readonly name: string
-  readonly version: string
-  readonly license?: string
   readonly bin?: Readonly<Record<string, string>>
   readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>
-  readonly dependencies?: Readonly<Record<string, string>>
 }
 
 /** What is wrong with the list of files that `npm pack` would publish, one line each. */
@@ -40,7 +44,7 @@ export function packListProblems(manifest: PackManifest, files: readonly string[
 const ALLOWED =
   /^((?:dashboard\/)?dist\/.*|templates\/.*|lua\/[\w-]+\.lua|package\.json|README\.md|LICENSE)$/
 /** Templates have tests that users shall run. */
-const UNWANTED = /^dist\/.*(\.(test|bench|child)\.|\.tsbuildinfo$)/
+const UNWANTED = /^dist\/.*(\.(test|bench|child|fixture)\.|\.tsbuildinfo$)/
 
 /** The source condition is for this repository only. */
 function publishedTargets(target: Readonly<Record<string, string>>): string[] {
@@ -60,11 +64,18 @@ export function staleOutput(folder: string, files: readonly string[]): string[] 
 }
 
 async function packageProblems(root: string, tarball: Tarball): Promise<string[]> {
-  const path = join(root, 'packages', tarball.folder)
-  const manifest = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as PackManifest
+  const { folder, files } = tarball
+  const path = join(root, 'packages', folder)
+  const read = (file: string): string => readFileSync(join(path, file), 'utf8')
+  const manifest = JSON.parse(read('package.json')) as PackManifest & PublishedManifest
+  const rootManifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as RootManifest
   const problems = [
-    ...packListProblems(manifest, tarball.files),
-    ...staleOutput(path, tarball.files),
+    ...packListProblems(manifest, files),
+    ...staleOutput(path, files),
+    ...manifestProblems(manifest, { folder, root: rootManifest, address: ADDRESS }),
+    ...readmeProblems(read('README.md'), { name: manifest.name, address: ADDRESS }),
+    ...mapProblems(files, read),
+    ...sizeProblems(tarball),
   ]
   const license = join(path, 'LICENSE')
   if (
@@ -76,10 +87,11 @@ async function packageProblems(root: string, tarball: Tarball): Promise<string[]
   // The tools below need the files that are missing, and would only repeat it at length.
   if (problems.length > 0) return problems
   const bin = join(root, 'node_modules', '.bin')
-  return [
-    ...(await complaints(join(bin, 'publint'), ['run', '--strict', tarball.path])),
-    ...(await complaints(join(bin, 'attw'), [tarball.path, '--profile', 'esm-only', '--no-emoji'])),
-  ]
+  const found = await Promise.all([
+    complaints(join(bin, 'publint'), ['run', '--strict', tarball.path]),
+    complaints(join(bin, 'attw'), [tarball.path, '--profile', 'esm-only', '--no-emoji']),
+  ])
+  return found.flat()
 }
 
 async function complaints(command: string, args: readonly string[]): Promise<string[]> {
@@ -96,19 +108,25 @@ async function complaints(command: string, args: readonly string[]): Promise<str
   }
 }
 
-if (import.meta.main) {
-  const root = fileURLToPath(new URL('..', import.meta.url))
-  await using work = await mkdtempDisposable(join(tmpdir(), 'tidemark-pack-'))
-  const tarballs = await packAll(root, work.path)
+/** What keeps the packages, as they were packed, from being published; one line each. */
+export async function packProblems(
+  root: string,
+  { tarballs, folder }: { readonly tarballs: readonly Tarball[]; readonly folder: string },
+): Promise<readonly string[]> {
   const problems: string[] = []
   for (const tarball of tarballs) {
     for (const problem of await packageProblems(root, tarball)) {
       problems.push(`packages/${tarball.folder} ${problem}`)
     }
   }
-  if (problems.length === 0) {
-    problems.push(...costProblems(await installCost(join(work.path, 'installed'), tarballs)))
-  }
+  if (problems.length > 0) return problems
+  return costProblems(await installCost(join(folder, 'installed'), tarballs))
+}
+
+if (import.meta.main) {
+  await using work = await mkdtempDisposable(join(tmpdir(), 'tidemark-pack-'))
+  const tarballs = await packAll(ROOT, work.path)
+  const problems = await packProblems(ROOT, { tarballs, folder: work.path })
   for (const problem of problems) console.error(problem)
   if (problems.length > 0) {
     console.error(`pack: ${problems.length} problems`)
