@@ -22,17 +22,16 @@ export function brokenLinks(path: string, readPage: ReadPage): readonly string[]
   })
 }
 
-/** The anchors that GitHub gives to the headings of a page. */
 function headingsOf(page: string): ReadonlySet<string> {
   const lines = page.replaceAll(FENCE, '').match(/^#+ .*$/gm) ?? []
-  return new Set(
-    lines.map((line) =>
-      line
-        .replace(/^#+ /, '')
-        .toLowerCase()
-        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-        .trim()
-        .replaceAll(' ', '-'),
-    ),
-  )
+  return new Set(lines.map((line) => headingAnchor(line.replace(/^#+ /, ''))))
+}
+
+/** The anchor that GitHub gives to a heading, and so does our site. */
+export function headingAnchor(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replaceAll(' ', '-')
 }

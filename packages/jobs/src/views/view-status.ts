@@ -114,10 +114,8 @@ export async function listViews(database: Database): Promise<readonly ListedView
 }
 
 /**
- * Deletes a view with everything that it remembers, or only what has been `replaced`, or only what is being built. Workers of what
+ * Deletes a view with everything that it remembers; with `only`, what has been `replaced`, or what is being built. Workers of what
  * is gone end. False when there was nothing.
- *
- * @param options.only @default all of it
  */
 export async function dropView(
   database: Database,

@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { flag, readArguments } from './command-line/read-arguments.ts'
+import { checkSidebar, checkSite } from './docs/check-site.ts'
+import { ROOT } from './repository.ts'
+
+const USAGE = `npm run docs [-- --untested], npm run docs:serve
+
+Checks the documentation against the code, builds it as a site into site/dist, and checks that. Prints one line per step; the first
+gap ends it with the reason.
+
+  --untested  leaves out the tests that compare pages with the code, for those who run \`npm test\`, too
+  --serve     (docs:serve) checks nothing: shows the pages in a browser as you write them`
+
+/** Tests that compare pages with the code, by what they compare. */
+const COMPARED: Readonly<Record<string, string>> = {
+  links: 'scripts/broken-links.test.ts',
+  'options, events, metrics and commands': 'scripts/reference-pages.test.ts',
+  'error codes': 'scripts/errors-page.test.ts',
+  'metrics of the guide': 'scripts/metrics-table.test.ts',
+  guarantees: 'scripts/check-guarantees.test.ts',
+  rules: 'scripts/spec-rules.test.ts',
+  'cases of the gateway': 'scripts/gateway-table.test.ts',
+  'cases of Service Bus clients': 'scripts/service-bus-table.test.ts',
+}
+
+/** A gap in the documentation; the message says which. */
+class GapError extends Error {}
+
+const { values } = readArguments(USAGE, { untested: flag(), serve: flag() })
+try {
+  if (values.serve) await serve()
+  else await checkAndBuild()
+} catch (error) {
+  if (!(error instanceof GapError)) throw error
+  console.error(error.message)
+  process.exitCode = 1
+}
+
+async function checkAndBuild(): Promise<void> {
+  await step('sidebar', () => failOn(checkSidebar()))
+  if (!values.untested) {
+    await step(Object.keys(COMPARED).join(', '), () =>
+      node('node_modules/vitest/vitest.mjs', 'run', ...Object.values(COMPARED)),
+    )
+  }
+  await step('packages of the site', install)
+  await step('types of the site', () => node('site/node_modules/typescript/bin/tsc', '-p', 'site'))
+  await step('API reference', writeApi)
+  await step('site', () => node('site/node_modules/vitepress/bin/vitepress.js', 'build', 'site'))
+  await step('pages, links, assets and search of the site', async () => {
+    const { pages, problems } = await checkSite()
+    failOn(problems)
+    return `${pages} pages`
+  })
+  await step('examples', () => node('scripts/check-snippets.ts'))
+  await step('tutorials', () => node('--conditions=@tidemark/source', 'scripts/check-tutorials.ts'))
+}
+
+async function serve(): Promise<void> {
+  await install()
+  await writeApi()
+  const args = ['site/node_modules/vitepress/bin/vitepress.js', 'dev', 'site']
+  await once(spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit' }), 'exit')
+}
+
+function install(): Promise<string> {
+  // Vite's and Rollup's binaries come as packages for each platform: nothing has to run.
+  const flags = ['--ignore-scripts', '--no-audit', '--no-fund']
+  return output('npm', ['ci', '--prefix', 'site', ...flags])
+}
+
+function writeApi(): Promise<string> {
+  rmSync(join(ROOT, 'docs/api'), { recursive: true, force: true })
+  return node('site/api-reference.ts')
+}
+
+async function step(name: string, run: () => Promise<string> | string): Promise<void> {
+  const start = performance.now()
+  try {
+    const summary = await run()
+    const seconds = ((performance.now() - start) / 1_000).toFixed(1)
+    console.log(`${name}: ${summary.trim().split('\n').at(-1) || 'ok'} (${seconds} s)`)
+  } catch (error) {
+    if (error instanceof GapError) error.message = `${name}: FAILED\n${error.message}`
+    throw error
+  }
+}
+
+function failOn(problems: readonly string[]): string {
+  if (problems.length > 0) throw new GapError(problems.join('\n'))
+  return ''
+}
+
+function node(...args: readonly string[]): Promise<string> {
+  return output(process.execPath, args)
+}
+
+/** What a program of ours prints; if it fails, that is the reason. */
+async function output(command: string, args: readonly string[]): Promise<string> {
+  const child = spawn(command, args, { cwd: ROOT, env: { ...process.env, NO_COLOR: '1' } })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+  }
+  const [code] = (await once(child, 'close')) as [number | null]
+  if (code !== 0) throw new GapError(text)
+  return text
+}
