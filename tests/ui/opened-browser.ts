@@ -80,6 +80,14 @@ export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(ARTIFACTS, `${name}.png`) })
 }
 
+/** The same in light and, as `NAME-dark.png`, in dark. */
+export async function pictureInBothSchemes(page: Page, name: string): Promise<void> {
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await picture(page, `${name}-dark`)
+  await page.emulateMedia({ colorScheme: 'light' })
+  await picture(page, name)
+}
+
 /** Everything that axe-core objects to, as `rule: element`. */
 export async function axeViolations(page: Page): Promise<readonly string[]> {
   const isThere = await page.evaluate('typeof axe !== "undefined"')

@@ -1,6 +1,12 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { axeViolations, expectNoSidewaysScroll, OpenedBrowser, picture } from './opened-browser.ts'
+import {
+  axeViolations,
+  expectNoSidewaysScroll,
+  OpenedBrowser,
+  picture,
+  pictureInBothSchemes,
+} from './opened-browser.ts'
 import { ShopStage } from './shop-stage.ts'
 import type { WorkerProcess } from './worker-process.ts'
 
@@ -85,10 +91,7 @@ const PAGES: readonly (readonly [name: string, hash: string, heading: string, te
 test.each(PAGES)(
   'the page %s is complete, accessible, and fits',
   async (name, hash, heading, text) => {
-    for (const [page, suffix] of [
-      [wide, ''],
-      [narrow, '-dark-narrow'],
-    ] as const) {
+    for (const page of [wide, narrow]) {
       await page.goto(`${address}${hash}`)
       await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
       await page
@@ -98,8 +101,9 @@ test.each(PAGES)(
         .waitFor({ state: 'attached' })
       await expectNoSidewaysScroll(page)
       expect(await axeViolations(page)).toEqual([])
-      await picture(page, `${name}${suffix}`)
     }
+    await (name === 'overview' ? pictureInBothSchemes : picture)(wide, name)
+    await picture(narrow, `${name}-dark-narrow`)
   },
 )
 
@@ -123,5 +127,5 @@ test('a killed host loses its ranges to others before the eyes of whoever looks'
     .first()
     .waitFor()
   await page.getByRole('button', { name: 'Show as bars' }).click()
-  await picture(page, 'group-after-a-kill')
+  await pictureInBothSchemes(page, 'group-after-a-kill')
 })
