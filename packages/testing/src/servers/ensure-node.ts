@@ -15,7 +15,9 @@ export interface EnsureNodeOptions {
 export async function ensureNode(options: EnsureNodeOptions): Promise<string> {
   const { version, onProgress: report = () => {} } = options
   const platform = process.platform === 'win32' ? 'win' : process.platform
-  const name = `node-${platform}-${process.arch}`
+  const place = `${platform}-${process.arch}`
+  // The names that npm's package "node" knows.
+  const name = place === 'darwin-arm64' ? `node-bin-${place}` : `node-${place}`
   const cacheFolder = cacheFolderOf(options)
   const folder = await ensureNpmPackage(name, { version, cacheFolder, report })
   return join(folder, 'bin', 'node')
