@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { referencePages, stalePages } from './reference-pages.ts'
+import { commandsPage, variableGaps } from './reference/commands-page.ts'
 import { optionGaps, optionsPage } from './reference/options-page.ts'
 import { PublishedApi } from './reference/read-entries.ts'
 
@@ -21,6 +22,22 @@ describe('the pages of docs/reference (npm run reference)', () => {
 
   test('say of each option what it does, its default, unit and range', () => {
     expect(optionGaps(new PublishedApi(ROOT))).toEqual([])
+  })
+})
+
+describe('commands', () => {
+  test('have all of their variables on the page', () => {
+    expect(variableGaps(ROOT)).toEqual([])
+  })
+
+  test('of create-tidemark and tidemark are there with arguments, options, variables and exit codes', () => {
+    const page = commandsPage(ROOT)
+    const seek = page.slice(page.indexOf('## `tidemark leases seek`'))
+    expect(seek).toMatch(/^- `--to <position>`: beginning, now, .*\(required\)$/m)
+    expect(seek).toMatch(/^- `--store <store>`: .*\(variable: `TIDEMARK_STORE`\)$/m)
+    expect(seek).toContain('[Exit codes](#exit-codes): 0, 1, 2, 130, 143.')
+    expect(page).toContain('## `create-tidemark`')
+    expect(page).not.toContain('completion words')
   })
 })
 

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { commandsPage } from './reference/commands-page.ts'
 import { optionsPage } from './reference/options-page.ts'
 import { PublishedApi } from './reference/read-entries.ts'
 
@@ -9,7 +10,10 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** The pages of `docs/reference`, by path. */
 export function referencePages(root: string = ROOT): ReadonlyMap<string, string> {
   const api = new PublishedApi(root)
-  return new Map([['docs/reference/options.md', optionsPage(api)]])
+  return new Map([
+    ['docs/reference/options.md', optionsPage(api)],
+    ['docs/reference/commands.md', commandsPage(root)],
+  ])
 }
 
 /** Pages that are not what the sources say. */

@@ -52,11 +52,11 @@ export class PublishedApi {
     this.files = new DeclarationFiles(new Map(entries.map(({ path, file }) => [path, file])))
   }
 
-  /** What a package exports, once each: by its main entry, by name, then what other entries add. */
+  /** What a package exports for others than its own packages, once each: by its main entry, by name, then what other entries add. */
   exportsOf({ name: packageName, entries }: PublishedPackage, only?: '.'): readonly Named[] {
     const found = new Map<string, Named>()
     for (const { path, file } of entries) {
-      if (only === '.' && path !== packageName) continue
+      if (path.endsWith('/internal') || (only === '.' && path !== packageName)) continue
       for (const name of [...this.files.file(file).exports.keys()].toSorted()) {
         const named = this.find(name, this.files.file(file))
         if (named !== undefined) found.set(idOf(named), named)

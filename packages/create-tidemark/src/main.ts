@@ -2,28 +2,26 @@
 import { readFile } from 'node:fs/promises'
 import { ask, type Choice } from './ask.ts'
 import { projectName } from './project-name.ts'
-import { readRequest, usage, type Request } from './read-request.ts'
+import { BY_DEFAULT, EXIT, readRequest, usage, type Request } from './read-request.ts'
 import { RefusedError } from './refused-error.ts'
 import { TEMPLATE_NAMES } from './templates.ts'
 import { writeProject } from './write-project.ts'
-
-const BY_DEFAULT: Choice = { folder: 'my-worker', template: 'worker' }
 
 try {
   await create(readRequest(process.argv.slice(2)))
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error)
   console.error(`create-tidemark: ${message.replaceAll(/\s+/g, ' ')}`)
-  process.exitCode = error instanceof RefusedError ? 2 : 1
+  process.exitCode = error instanceof RefusedError ? EXIT.refused : EXIT.failure
 }
 
 async function create(request: Request): Promise<void> {
-  if (request.show === 'help') return console.log(usage(BY_DEFAULT))
+  if (request.show === 'help') return console.log(usage())
   const version = await ownVersion()
   if (request.show === 'version') return console.log(version)
   const choice = await choose(request)
   if (choice === undefined) {
-    process.exitCode = 130
+    process.exitCode = EXIT.cancelled
     return
   }
   const { folder, template } = choice

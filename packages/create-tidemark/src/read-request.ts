@@ -2,16 +2,43 @@ import { parseArgs } from 'node:util'
 import { RefusedError } from './refused-error.ts'
 import { TEMPLATE_NAMES, isTemplateName, type TemplateName } from './templates.ts'
 
-export function usage(byDefault: {
-  readonly folder: string
-  readonly template: TemplateName
-}): string {
+interface Described<Type extends 'string' | 'boolean'> {
+  readonly type: Type
+  readonly short: string
+  readonly value: string
+  readonly help: string
+}
+
+/** Options, with what the help says of them. */
+export const OPTIONS: Readonly<
+  Record<'template' | 'dir', Described<'string'>> &
+    Record<'yes' | 'help' | 'version', Described<'boolean'>>
+> = {
+  template: { type: 'string', short: 't', value: '<name>', help: TEMPLATE_NAMES.join(', ') },
+  dir: { type: 'string', short: 'd', value: '<folder>', help: 'the same as [folder]' },
+  yes: { type: 'boolean', short: 'y', value: '', help: 'ask nothing' },
+  help: { type: 'boolean', short: 'h', value: '', help: 'show this' },
+  version: { type: 'boolean', short: 'v', value: '', help: 'show the version' },
+}
+
+/** What is made where nothing is given. */
+export const BY_DEFAULT: { readonly folder: string; readonly template: TemplateName } = {
+  folder: 'my-worker',
+  template: 'worker',
+}
+
+/** How the command ends. */
+export const EXIT = { ok: 0, failure: 1, refused: 2, cancelled: 130 } as const
+
+export function usage(): string {
+  const lines = Object.entries(OPTIONS).map(([name, { short, value, help }]) => {
+    return `  ${`-${short}, --${name} ${value}`.padEnd(24)}${help}`
+  })
   return `usage: npm create tidemark@latest [folder] -- [options]
 
-  --template <name>   ${TEMPLATE_NAMES.join(', ')}
-  --dir <folder>      the same as [folder]
-  --yes               ask nothing: ${byDefault.template} and ${byDefault.folder} where nothing is given
-  --help, --version`
+${lines.join('\n')}
+
+With --yes: ${BY_DEFAULT.template} in ${BY_DEFAULT.folder}, where nothing else is given.`
 }
 
 /** What the command line says. What it does not say is asked, or has a default. */
@@ -42,13 +69,7 @@ function parsed(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       allowPositionals: true,
-      options: {
-        template: { type: 'string', short: 't' },
-        dir: { type: 'string', short: 'd' },
-        yes: { type: 'boolean', short: 'y' },
-        help: { type: 'boolean', short: 'h' },
-        version: { type: 'boolean', short: 'v' },
-      },
+      options: OPTIONS,
     })
   } catch (error) {
     const [sentence = ''] = error instanceof Error ? error.message.split('. ', 1) : []

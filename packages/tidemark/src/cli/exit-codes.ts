@@ -19,6 +19,20 @@ export const CHECK_EXIT = { ok: 0, warning: 1, critical: 2, unknown: 3 } as cons
 export type ExitCode =
   (typeof EXIT)[keyof typeof EXIT] | (typeof CHECK_EXIT)[keyof typeof CHECK_EXIT]
 
+/** Commands that compare, and end with `differences` when what they compared differs. */
+export const COMPARING: readonly string[] = ['migrate', 'views verify', 'store check']
+/** Commands that serve until a signal ends them: that is `ok`. */
+export const SERVING: readonly string[] = ['serve', 'dev', 'ui']
+
+/** The codes that a command, such as `views verify`, can end with. */
+export function exitCodesOf(command: string): readonly ExitCode[] {
+  const { ok, failure, usage, differences, interrupted, terminated } = EXIT
+  const signals = SERVING.includes(command) ? [] : [interrupted, terminated]
+  if (command === 'lag') return [...Object.values(CHECK_EXIT), ...signals]
+  const compared = COMPARING.includes(command) ? [differences] : []
+  return [ok, failure, usage, ...compared, ...signals]
+}
+
 /** Shown under `--help` of every command. */
 export const EXIT_CODE_HELP = `
 Exit codes (of lag: see "tidemark lag --help"):

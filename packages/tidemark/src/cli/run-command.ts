@@ -28,7 +28,8 @@ export async function runCommand(
   }
 }
 
-function buildProgram(commands: readonly Command[], context: CommandContext): Command {
+/** The whole command, of these parts. */
+export function buildProgram(commands: readonly Command[], context: CommandContext): Command {
   const program = new Command('tidemark')
     .description(
       'Work on a Tidemark store from the shell: fill collections, follow their changes, copy them ' +

@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import { Command } from 'commander'
 import { systemClock } from '@tidemark/contracts'
 import {
@@ -9,6 +8,7 @@ import {
   type ArchiveProgress,
 } from '@tidemark/jobs'
 import type { Collection, Store } from '@tidemark/store'
+import { hostNameOption } from '../arguments/host-name-option.ts'
 import { collectionName, wholeNumber, type CollectionName } from '../arguments/parse-arguments.ts'
 import type { CommandContext } from '../command-context.ts'
 import { existingCollection } from '../existing-collection.ts'
@@ -68,7 +68,7 @@ export function archiveCommand(context: CommandContext, finish: Finish): Command
       '--allow-volatile',
       'accept a Redis that loses the leases, and with them all positions, when it ends',
     )
-    .option('--host-name <name>', 'name of this worker', `${hostname()}-${process.pid}`)
+    .addOption(hostNameOption())
     .option('--max-file-mib <n>', 'begin a new file above this size', wholeNumber(1))
     .option('--once', 'sweep, archive what has expired by now, and end')
     .option('--retire', 'stop archiving: purges no longer wait for the group')

@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict'
 import { PassThrough, Readable } from 'node:stream'
+import { exitCodesOf } from '../exit-codes.ts'
 import { runCommand } from '../run-command.ts'
 
 /** How a command ended, and what it said. For tests; commands that are killed run as processes instead. */
@@ -29,6 +31,8 @@ export async function tidemarkReading(
   })
   const interactive = input.isTTY === true
   const code = await runCommand(args, { input, output, errors, interactive })
+  const known = [1, 2, 3].flatMap((words) => exitCodesOf(args.slice(0, words).join(' ')))
+  assert(known.includes(code), `exitCodesOf does not know that ${args[0]} can end with ${code}`)
   return { code, ...texts }
 }
 

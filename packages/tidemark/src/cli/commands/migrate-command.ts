@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import { Command, Option } from 'commander'
 import type { DocumentBody } from '@tidemark/contracts'
 import {
@@ -9,6 +8,7 @@ import {
   type MigrationTarget,
 } from '@tidemark/jobs'
 import type { Collection, Store } from '@tidemark/store'
+import { hostNameOption } from '../arguments/host-name-option.ts'
 import {
   collectionName,
   propertyPaths,
@@ -107,7 +107,7 @@ export function migrateCommand(context: CommandContext, finish: Finish): Command
       'accept a Redis that loses the leases, and with them all positions, when it ends',
     )
     .option('--job <name>', 'name that workers share (default: from source and target)')
-    .option('--host-name <name>', 'name of this worker', `${hostname()}-${process.pid}`)
+    .addOption(hostNameOption())
     .option('--cut-over', 'end when nothing is left to copy, instead of following writes')
     .option('--verify', 'compare both sides document by document after --cut-over')
     .option('--json', 'print events as JSON lines on the standard output')

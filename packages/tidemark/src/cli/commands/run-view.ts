@@ -1,6 +1,6 @@
-import { hostname } from 'node:os'
 import { Command } from 'commander'
 import { materializeView, verifyView, type ViewEvent, type ViewProgress } from '@tidemark/jobs'
+import { hostNameOption } from '../arguments/host-name-option.ts'
 import { collectionName, wholeNumber, type CollectionName } from '../arguments/parse-arguments.ts'
 import type { CommandContext } from '../command-context.ts'
 import { existingCollection } from '../existing-collection.ts'
@@ -94,7 +94,7 @@ function workerCommand(name: string): Command {
     )
     .option('--ignore-deletes', 'documents that are deleted in the source go on to count')
     .option('--drop-replaced', 'delete the edition that a new one has replaced')
-    .option('--host-name <name>', 'name of this worker', `${hostname()}-${process.pid}`)
+    .addOption(hostNameOption())
     .option('--json', 'print events as JSON lines on the standard output')
   return addLogFlags(command)
 }
