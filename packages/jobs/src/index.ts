@@ -34,7 +34,7 @@ export type { DocumentKey } from './migration/document-key.ts'
 export type { MapDocument } from './migration/map-document.ts'
 export { migrateCollection, type Migration } from './migration/migrate-collection.ts'
 export type { MigrationEvent } from './migration/migration-events.ts'
-export type { TellingOptions } from './workers/relay-host-events.ts'
+export type { FeedJobOptions, JobOptions } from './workers/job-options.ts'
 export type { RangeLag } from './workers/range-lag.ts'
 export type {
   ExpiryOption,

@@ -19,8 +19,8 @@ import {
   type OptionRules,
 } from '@tidemark/contracts/internal'
 import type { Collection } from '@tidemark/store'
-import { collectionRule } from '../migration/migration-options.ts'
 import { sinkRule, type Sink, type SinkContext } from '../sync/sink.ts'
+import { atLeastOne, collectionRule, resolvePageItems } from '../workers/job-options.ts'
 import { archiveGroup } from './archive-options.ts'
 import type { ArchivedDocument } from './archived-document.ts'
 
@@ -78,7 +78,6 @@ const RULES: OptionRules<ArchiveDocumentsOptions<never>> = {
   signal: option.signal,
   random: option.random,
 }
-const DEFAULT_PAGE = 1_000
 const DEFAULT_REMOVALS = 64
 
 /**
@@ -95,7 +94,7 @@ export async function archiveDocuments<T extends DocumentBody>(
 ): Promise<ArchiveDocumentsReport> {
   checkOptions(options, RULES)
   const { source, range, continuation, signal, onProgress } = options
-  const maxItemCount = atLeastOne('maxItemCount', options.maxItemCount ?? DEFAULT_PAGE)
+  const maxItemCount = resolvePageItems(options.maxItemCount)
   const mover = await openMover(options)
   let report: ArchiveDocumentsReport = {
     scanned: 0,
@@ -236,11 +235,6 @@ function addReports(a: ArchiveDocumentsReport, b: ArchiveDocumentsReport): Archi
     changed: a.changed + b.changed,
     unverified: a.unverified + b.unverified,
   }
-}
-
-function atLeastOne(name: string, value: number): number {
-  if (Number.isSafeInteger(value) && value >= 1) return value
-  throw new InvalidOptionError(`${name} must be a whole number above 0, got ${value}`)
 }
 
 function asError(reason: unknown): Error {

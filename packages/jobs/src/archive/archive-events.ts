@@ -1,4 +1,4 @@
-import type { RangeEventBase, WorkerEvent } from '../workers/relay-host-events.ts'
+import type { RangeEventBase, WorkerEvent } from '../workers/job-host.ts'
 
 /** Events of one worker of an archive. Branch on `kind`. */
 export type ArchiveEvent =

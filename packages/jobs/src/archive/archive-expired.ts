@@ -1,8 +1,8 @@
 import type { DocumentBody, RequestOptions } from '@tidemark/contracts'
-import { ChangeFeedEstimator, ChangeFeedProcessorHost } from '@tidemark/processor'
+import { ChangeFeedEstimator } from '@tidemark/processor'
 import { HostedJob, type JobHost } from '../workers/hosted-job.ts'
+import { jobHost } from '../workers/job-host.ts'
 import { readLag, totalLag } from '../workers/range-lag.ts'
-import { jobLogger, relayHostEvents } from '../workers/relay-host-events.ts'
 import type { ArchiveEvent } from './archive-events.ts'
 import { ArchiveObserver } from './archive-observer.ts'
 import {
@@ -117,29 +117,23 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
   }
 
   async #open(): Promise<JobHost<T>> {
-    const { source, sink, leases, hostName, hostOptions, onHorizonPassed } = this.#options
-    const { group, maxItemCount, clock, random } = this.#resolved
+    const { source, sink, leases, onHorizonPassed, clock } = this.#options
+    const { group, maxItemCount } = this.#resolved
     // First of all: what is purged while leases are made would be missing.
     const { rid } = await source.addWaitingGroup(group)
     this.#emit({ kind: 'registered', group })
     await sink.open?.(source, { signal: this.#options.signal })
-    const host = new ChangeFeedProcessorHost<T>({
-      hostName,
+    const host = jobHost<T>(this.#options, {
       group,
       feed: source,
-      leases,
       feedOptions: {
         startFromBeginning: true,
         maxItemCount,
         pendingDeletes: true,
         onHorizonPassed,
       },
-      hostOptions,
-      logger: jobLogger(this.#options),
-      clock,
-      random,
+      emit: (event) => this.#emit(event),
     })
-    relayHostEvents(host, (event) => this.#emit(event))
     host.on('horizonPassed', ({ leaseId, epoch, lsn, horizon, action }) => {
       this.#emit({ kind: 'missed', leaseId, epoch, lsn, horizon, action })
     })

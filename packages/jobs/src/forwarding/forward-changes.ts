@@ -1,14 +1,10 @@
 import type { DocumentBody, RequestOptions } from '@tidemark/contracts'
-import { ChangeFeedEstimator, ChangeFeedProcessorHost } from '@tidemark/processor'
+import { ChangeFeedEstimator } from '@tidemark/processor'
 import { HostedJob, type JobHost } from '../workers/hosted-job.ts'
+import { jobHost } from '../workers/job-host.ts'
 import { readLag, totalLag } from '../workers/range-lag.ts'
-import { jobLogger, relayHostEvents } from '../workers/relay-host-events.ts'
 import type { ForwardEvent } from './forward-events.ts'
-import {
-  resolveForwardOptions,
-  type ForwardOptions,
-  type ResolvedForwardOptions,
-} from './forward-options.ts'
+import { resolveForwardGroup, type ForwardOptions } from './forward-options.ts'
 import { ForwardingObserver } from './forwarding-observer.ts'
 
 /** One worker that forwards changes. */
@@ -51,24 +47,20 @@ export interface ForwardProgress {
 export function forwardChanges<T extends DocumentBody>(
   options: ForwardOptions<T>,
 ): ChangeForwarding {
-  return new ForwardingWorker(options, resolveForwardOptions(options))
+  return new ForwardingWorker(options, resolveForwardGroup(options))
 }
 
 class ForwardingWorker<T extends DocumentBody> implements ChangeForwarding {
   readonly #options: ForwardOptions<T>
-  readonly #resolved: ResolvedForwardOptions
+  readonly group: string
   readonly #job: HostedJob<T>
   #changes = 0
   #messages = 0
 
-  constructor(options: ForwardOptions<T>, resolved: ResolvedForwardOptions) {
+  constructor(options: ForwardOptions<T>, group: string) {
     this.#options = options
-    this.#resolved = resolved
+    this.group = group
     this.#job = new HostedJob('the forwarding', options)
-  }
-
-  get group(): string {
-    return this.#resolved.group
   }
 
   get finished(): Promise<void> {
@@ -97,23 +89,16 @@ class ForwardingWorker<T extends DocumentBody> implements ChangeForwarding {
   }
 
   #open(): JobHost<T> {
-    const { feed, leases, to, filter, map, feedOptions } = this.#options
-    const { hostName, hostOptions, deadLetters } = this.#options
-    const { group, clock, random } = this.#resolved
-    const host = new ChangeFeedProcessorHost<T>({
-      hostName,
+    const { feed, leases, to, filter, map, feedOptions, deadLetters, clock } = this.#options
+    const { group } = this
+    const emit = (event: ForwardEvent): void => this.#emit(event)
+    const host = jobHost<T>(this.#options, {
       group,
       feed,
-      leases,
-      deadLetters,
       feedOptions: { startFromBeginning: true, ...feedOptions },
-      hostOptions,
-      logger: jobLogger(this.#options),
-      clock,
-      random,
+      deadLetters,
+      emit,
     })
-    const emit = (event: ForwardEvent): void => this.#emit(event)
-    relayHostEvents(host, emit)
     const { mode, pendingDeletes } = feedOptions ?? {}
     return {
       host,

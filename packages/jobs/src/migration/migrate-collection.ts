@@ -1,8 +1,8 @@
 import { HostStoppedError, type DocumentBody, type RequestOptions } from '@tidemark/contracts'
-import { ChangeFeedProcessorHost, type FeedOptions } from '@tidemark/processor'
+import type { ChangeFeedProcessorHost, FeedOptions } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
 import { JobLife, type RunningJob } from '../workers/job-life.ts'
-import { jobLogger, relayHostEvents } from '../workers/relay-host-events.ts'
+import { jobHost, jobLogger } from '../workers/job-host.ts'
 import { isLogKept, tellUnseenDeletes } from '../workers/unseen-deletes.ts'
 import type { MigrationEvent } from './migration-events.ts'
 import { openMigrationGroups } from './migration-groups.ts'
@@ -185,25 +185,19 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
       stateIdentity,
     }: { group: RangeOwner['group']; feedOptions: FeedOptions; stateIdentity: string },
   ): Promise<ChangeFeedProcessorHost<S>> {
-    const { hostName, source, leases, hostOptions, clock, random } = this.#options
     const { name, maxItemCount } = this.#resolved
-    const host = new ChangeFeedProcessorHost<S>({
-      hostName,
+    const host = jobHost<S>(this.#options, {
       group: group === 'copy' ? name : deletesGroup(name),
-      feed: source,
-      leases,
+      feed: this.#options.source,
       feedOptions: { ...feedOptions, maxItemCount },
       hostOptions: {
         // What is at the target is known from there alone. Positions of a target that was dropped, in the lease
         // store or beside the source, would pass over all that the new one has not got.
         discardExistingLeases: `state ${stateIdentity}`,
-        ...hostOptions,
+        ...this.#options.hostOptions,
       },
-      logger: jobLogger(this.#options),
-      clock,
-      random,
+      emit: (event) => this.#emit(event),
     })
-    relayHostEvents(host, (event) => this.#emit(event))
     host.on('stopped', ({ error }) => this.#life.fail(error))
     await host.registerObserverFactory(
       () => new MigrationObserver(writer, group, (event) => this.#emit(event)),

@@ -1,4 +1,4 @@
-import type { RangeEventBase, WorkerEvent } from '../workers/relay-host-events.ts'
+import type { RangeEventBase, WorkerEvent } from '../workers/job-host.ts'
 import type { DeletesUnseen } from '../workers/unseen-deletes.ts'
 import type { DocumentKey } from './document-key.ts'
 

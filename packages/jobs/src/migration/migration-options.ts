@@ -4,34 +4,28 @@ import {
   systemClock,
   type Clock,
   type DocumentBody,
-  type LeaseStore,
-  type Random,
 } from '@tidemark/contracts'
 import {
   checkOptions,
   option,
   requiredOption,
   optionGroup,
-  optionHaving,
   optionRule,
   type OptionRules,
-  type OptionRule,
 } from '@tidemark/contracts/internal'
-import type { HostOptions } from '@tidemark/processor'
 import type { Collection, Database, PartitionKeyOption } from '@tidemark/store'
-import { tellingRules, type TellingOptions } from '../workers/relay-host-events.ts'
+import {
+  collectionRule,
+  databaseRule,
+  jobRules,
+  oneOf,
+  resolvePageItems,
+  resolveProgressInterval,
+  type JobOptions,
+} from '../workers/job-options.ts'
 import type { MapDocument } from './map-document.ts'
 import type { MigrationEvent } from './migration-events.ts'
 import type { MigrationProgress } from './migration-progress.ts'
-
-/** A database of a store. */
-export const databaseRule: OptionRule = requiredOption(
-  optionHaving('a database of a store', 'collection'),
-)
-/** A collection that a job reads. */
-export const collectionRule: OptionRule = requiredOption(
-  optionHaving('a collection of a store', 'readRecord', 'readFeedRanges'),
-)
 
 /** The target of a migration. */
 export interface MigrationTarget {
@@ -69,7 +63,7 @@ export type ExpiryOption = 'carry' | 'ignore'
 export interface MigrationOptions<
   S extends DocumentBody,
   T extends DocumentBody,
-> extends TellingOptions<MigrationEvent> {
+> extends JobOptions<MigrationEvent> {
   /**
    * Name of the migration: workers with the same name share the work and continue where earlier ones stopped.
    * Part of the names of its lease group and of its state collection (`migration-<job>`).
@@ -78,9 +72,6 @@ export interface MigrationOptions<
   /** The collection that is copied. */
   readonly source: Collection<S>
   readonly target: MigrationTarget
-  readonly leases: LeaseStore
-  /** As for a host. @default machine name, process id and a random part */
-  readonly hostName?: string | undefined
   /** Makes the copy of a document; undefined: it is not copied. */
   readonly mapDocument: MapDocument<S, T>
   /** @default 'carry' */
@@ -95,17 +86,10 @@ export interface MigrationOptions<
   readonly deletes?: 'apply' | 'ignore' | undefined
   /** Maximum number of changes that are read and applied together. @range 1 or more @default 1_000 */
   readonly maxItemCount?: number | undefined
-  readonly hostOptions?: HostOptions | undefined
   /** Called every `progressIntervalMs` while the job runs. @default nothing is read for it */
   readonly onProgress?: ((progress: MigrationProgress) => void) | undefined
   /** Time between two calls of `onProgress`. @range any number above 0 @default 1_000 */
   readonly progressIntervalMs?: number | undefined
-  /** Stops the job, as `stop()` does. @default none */
-  readonly signal?: AbortSignal | undefined
-  /** @default the machine's */
-  readonly clock?: Clock | undefined
-  /** @default the machine's */
-  readonly random?: Random | undefined
 }
 
 /** What workers and watchers of a migration have in common. */
@@ -122,7 +106,7 @@ export const migrationRules: OptionRules<
 
 const RULES: OptionRules<MigrationOptions<never, never>> = {
   ...migrationRules,
-  ...tellingRules,
+  ...jobRules,
   target: requiredOption(
     optionGroup<MigrationTarget>({
       database: databaseRule,
@@ -135,18 +119,12 @@ const RULES: OptionRules<MigrationOptions<never, never>> = {
       ),
     }),
   ),
-  hostName: option.text,
   mapDocument: requiredOption(option.function),
   maxItemCount: option.number,
-  hostOptions: option.anything,
   onProgress: option.function,
   progressIntervalMs: option.number,
-  signal: option.signal,
-  random: option.random,
 }
 
-const DEFAULT_PAGE = 1_000
-const DEFAULT_PROGRESS_INTERVAL_MS = 1_000
 const MAX_JOB_NAME = 100
 
 /** Options that have a default, checked. */
@@ -163,16 +141,13 @@ export function resolveMigrationOptions<S extends DocumentBody, T extends Docume
   options: MigrationOptions<S, T>,
 ): ResolvedMigrationOptions {
   checkOptions(options, RULES)
-  const { job, maxItemCount = DEFAULT_PAGE, clock = systemClock } = options
-  const { progressIntervalMs = DEFAULT_PROGRESS_INTERVAL_MS } = options
-  const name = migrationName(job)
-  if (!Number.isSafeInteger(maxItemCount) || maxItemCount < 1) {
-    throw new InvalidOptionError(`maxItemCount must be a whole number above 0, got ${maxItemCount}`)
+  const { job, clock = systemClock } = options
+  return {
+    clock,
+    maxItemCount: resolvePageItems(options.maxItemCount),
+    progressIntervalMs: resolveProgressInterval(options.progressIntervalMs),
+    name: migrationName(job),
   }
-  if (!(progressIntervalMs > 0)) {
-    throw new InvalidOptionError(`progressIntervalMs must be above 0, got ${progressIntervalMs}`)
-  }
-  return { clock, maxItemCount, progressIntervalMs, name }
 }
 
 /** Name of the lease group that reads the log of all versions. */
@@ -193,10 +168,4 @@ export function migrationName(job: string): string {
     )
   }
   return checkedGroupName(`migration-${job}`)
-}
-
-/** One of these texts. */
-export function oneOf(...texts: readonly string[]): OptionRule {
-  const expected = texts.map((text) => `"${text}"`).join(' or ')
-  return optionRule(expected, (value) => texts.some((text) => text === value))
 }

@@ -7,13 +7,9 @@ import {
 } from '@tidemark/contracts'
 import { checkOptions } from '@tidemark/contracts/internal'
 import type { Collection, Database } from '@tidemark/store'
+import { databaseRule } from '../workers/job-options.ts'
 import { openMigrationGroups } from './migration-groups.ts'
-import {
-  databaseRule,
-  migrationName,
-  migrationRules,
-  type ExpiryOption,
-} from './migration-options.ts'
+import { migrationName, migrationRules, type ExpiryOption } from './migration-options.ts'
 import type { MigrationProgress } from './migration-progress.ts'
 import { MigrationWatch } from './migration-watch.ts'
 import { openStateCollection } from './open-migration-storage.ts'

@@ -3,11 +3,8 @@ import {
   checkedGroupName,
   systemClock,
   systemRandom,
-  type Change,
-  type ChangeFeedSource,
   type Clock,
   type DocumentBody,
-  type LeaseStore,
   type Random,
 } from '@tidemark/contracts'
 import {
@@ -17,22 +14,17 @@ import {
   requiredOption,
   type OptionRules,
 } from '@tidemark/contracts/internal'
-import type { ChangeFeedProcessorHostOptions, FeedOptions, HostOptions } from '@tidemark/processor'
-import { tellingRules, type TellingOptions } from '../workers/relay-host-events.ts'
+import type { HostOptions } from '@tidemark/processor'
+import { feedJobRules, oneOf, type FeedJobOptions } from '../workers/job-options.ts'
 import type { SinkEntry } from './sink-entry.ts'
 import type { Sink } from './sink.ts'
 import type { SyncEvent } from './sync-events.ts'
 
-export interface SyncOptions<T extends DocumentBody> extends TellingOptions<SyncEvent> {
-  /** A collection, or any other change feed. */
-  readonly feed: ChangeFeedSource<T>
+export interface SyncOptions<T extends DocumentBody> extends FeedJobOptions<T, SyncEvent> {
   /** A ready one, one of your own, or its `write` alone: an async function. The job does not close what is behind it. */
   readonly sink: Sink<SinkEntry<NoInfer<T>>> | Sink<SinkEntry<NoInfer<T>>>['write']
-  readonly leases: LeaseStore
   /** Processor group: workers with the same name share the work and continue where earlier ones stopped. */
   readonly group: string
-  /** Changes for which it is false are passed over. @default all are written */
-  readonly filter?: ((change: Change<T>) => boolean) | undefined
   /**
    * How deletes get to the sink, when the feed is read in its latest versions, which tell of expiry only. `apply`: a second
    * group, `<group>/deletes`, reads them from the log of all versions, which the collection must keep for longer than the
@@ -43,46 +35,20 @@ export interface SyncOptions<T extends DocumentBody> extends TellingOptions<Sync
    * @default 'ignore', and the event `deletesUnseen` at the start, or a line of the logger without `onEvent`
    */
   readonly deletes?: 'apply' | 'ignore' | undefined
-  /** As for a host. @default machine name, process id and a random part */
-  readonly hostName?: string | undefined
-  /** Where and what is read. `startFromBeginning` is true unless you say otherwise. */
-  readonly feedOptions?: FeedOptions | undefined
   /**
    * `failurePolicy` decides what becomes of a change that the sink refuses. With `deadLetter` and `haltRange` a sink that does
    * not answer is tried again within the call, for half of `maxBatchMs`, before that counts as a failed attempt.
    */
   readonly hostOptions?: HostOptions | undefined
-  /** As for a host. @default none */
-  readonly deadLetters?: ChangeFeedProcessorHostOptions<T>['deadLetters']
-  /** Stops when everything that was in the feed at the start is in the sink. @default false: it continues */
-  readonly stopWhenCaughtUp?: boolean | undefined
-  /** Stops the job, as `stop()` does. @default none */
-  readonly signal?: AbortSignal | undefined
-  /** @default the machine's */
-  readonly clock?: Clock | undefined
-  /** @default the machine's */
-  readonly random?: Random | undefined
 }
 
 const RULES: OptionRules<SyncOptions<never>> = {
-  ...tellingRules,
-  feed: requiredOption(option.feed),
+  ...feedJobRules,
   sink: requiredOption(
     optionRule('a sink: an object with a function write(batch, context), or that function', isSink),
   ),
-  leases: requiredOption(option.leases),
   group: requiredOption(option.text),
-  filter: option.function,
-  deletes: optionRule('"apply" or "ignore"', (value) => value === 'apply' || value === 'ignore'),
-  hostName: option.text,
-  // Its host looks at these three.
-  feedOptions: option.anything,
-  hostOptions: option.anything,
-  deadLetters: option.anything,
-  stopWhenCaughtUp: option.flag,
-  signal: option.signal,
-  clock: option.clock,
-  random: option.random,
+  deletes: oneOf('apply', 'ignore'),
 }
 
 const DEFAULT_MAX_BATCH_MS = 600_000

@@ -1,9 +1,9 @@
 import type { Change, DocumentBody, RequestOptions } from '@tidemark/contracts'
-import { ChangeFeedEstimator, ChangeFeedProcessorHost, type FeedOptions } from '@tidemark/processor'
+import { ChangeFeedEstimator, type FeedOptions } from '@tidemark/processor'
 import type { FoundFeed } from '../workers/change-identity.ts'
 import { HostedJob, type JobHost } from '../workers/hosted-job.ts'
+import { jobHost, jobLogger } from '../workers/job-host.ts'
 import { readLag, totalLag } from '../workers/range-lag.ts'
-import { jobLogger, relayHostEvents } from '../workers/relay-host-events.ts'
 import { isLogKept, keepsRecord, tellUnseenDeletes } from '../workers/unseen-deletes.ts'
 import { PatientWriter } from './patient-writer.ts'
 import type { SyncEvent } from './sync-events.ts'
@@ -152,22 +152,10 @@ class SyncWorker<T extends DocumentBody> implements Sync {
   }
 
   #host(group: string, feedOptions: FeedOptions): JobHost<T> {
-    const { feed, leases, hostName, hostOptions, deadLetters } = this.#options
-    const { clock, random, deletesGroup } = this.#resolved
-    const host = new ChangeFeedProcessorHost<T>({
-      hostName,
-      group,
-      feed,
-      leases,
-      deadLetters,
-      feedOptions,
-      hostOptions,
-      logger: jobLogger(this.#options),
-      clock,
-      random,
-    })
+    const { feed, leases, deadLetters, clock } = this.#options
+    const { deletesGroup } = this.#resolved
     const emit = (event: SyncEvent): void => this.#emit(event)
-    relayHostEvents(host, emit)
+    const host = jobHost<T>(this.#options, { group, feed, feedOptions, deadLetters, emit })
     host.on('horizonPassed', ({ leaseId, epoch, lsn, horizon, action }) => {
       emit({ kind: 'missed', leaseId, epoch, lsn, horizon, action })
     })

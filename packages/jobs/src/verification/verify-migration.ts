@@ -1,4 +1,4 @@
-import { type DocumentBody, type Stored } from '@tidemark/contracts'
+import type { DocumentBody, Stored } from '@tidemark/contracts'
 import {
   murmur3x86,
   checkOptions,
@@ -15,11 +15,8 @@ import {
   type DocumentKey,
 } from '../migration/document-key.ts'
 import type { MapDocument } from '../migration/map-document.ts'
-import {
-  collectionRule,
-  migrationRules,
-  type ExpiryOption,
-} from '../migration/migration-options.ts'
+import { migrationRules, type ExpiryOption } from '../migration/migration-options.ts'
+import { collectionRule } from '../workers/job-options.ts'
 import { documentsEqual, documentsEqualButTtl } from './documents-equal.ts'
 import { storedForm } from '../migration/stored-form.ts'
 import { documentPages } from './document-pages.ts'

@@ -1,6 +1,6 @@
 import { HostStoppedError, type DocumentBody, type RequestOptions } from '@tidemark/contracts'
 import { JobLife, type RunningJob } from '../workers/job-life.ts'
-import { jobLogger } from '../workers/relay-host-events.ts'
+import { jobLogger } from '../workers/job-host.ts'
 import { tellUnseenDeletes } from '../workers/unseen-deletes.ts'
 import { keepsLog, readLogNow } from './deletes-source.ts'
 import type { Folds } from './folds/fold.ts'

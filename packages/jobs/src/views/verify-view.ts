@@ -13,7 +13,7 @@ import {
   type OptionRules,
 } from '@tidemark/contracts/internal'
 import type { Database } from '@tidemark/store'
-import { databaseRule } from '../migration/migration-options.ts'
+import { databaseRule } from '../workers/job-options.ts'
 import { storedForm } from '../migration/stored-form.ts'
 import { documentsEqual } from '../verification/documents-equal.ts'
 import { foldProperties } from './folds/fold-properties.ts'

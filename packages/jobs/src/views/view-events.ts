@@ -1,5 +1,5 @@
 import type { DeletesUnseen } from '../workers/unseen-deletes.ts'
-import type { RangeEventBase, WorkerEvent } from '../workers/relay-host-events.ts'
+import type { RangeEventBase, WorkerEvent } from '../workers/job-host.ts'
 
 /** Events of one worker of a view. Branch on `kind`. */
 export type ViewEvent =

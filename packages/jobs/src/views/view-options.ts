@@ -5,8 +5,6 @@ import {
   type ChangeFeedSource,
   type Clock,
   type DocumentBody,
-  type LeaseStore,
-  type Random,
   type Stored,
 } from '@tidemark/contracts'
 import {
@@ -17,10 +15,15 @@ import {
   requiredOption,
   type OptionRules,
 } from '@tidemark/contracts/internal'
-import type { HostOptions } from '@tidemark/processor'
 import type { Database } from '@tidemark/store'
-import { databaseRule, oneOf } from '../migration/migration-options.ts'
-import { tellingRules, type TellingOptions } from '../workers/relay-host-events.ts'
+import {
+  databaseRule,
+  jobRules,
+  oneOf,
+  resolvePageItems,
+  resolveProgressInterval,
+  type JobOptions,
+} from '../workers/job-options.ts'
 import { foldProperties } from './folds/fold-properties.ts'
 import type { Folds } from './folds/fold.ts'
 import type { ViewDefinition } from './incoming-changes.ts'
@@ -47,11 +50,10 @@ export interface ViewFunctions<T extends DocumentBody, F extends Folds<T>> {
 }
 
 export interface ViewOptions<T extends DocumentBody, F extends Folds<T>>
-  extends ViewFunctions<T, F>, TellingOptions<ViewEvent> {
+  extends ViewFunctions<T, F>, JobOptions<ViewEvent> {
   /** Any feed of documents: a collection, a store over HTTP, Azure Cosmos DB. */
   readonly source: ChangeFeedSource<T>
   readonly target: ViewTarget
-  readonly leases: LeaseStore
   /** Workers of one group share the work. Part of the names of its lease groups. @default 'view-<database>/<id>' */
   readonly group?: string | undefined
   /**
@@ -78,11 +80,8 @@ export interface ViewOptions<T extends DocumentBody, F extends Folds<T>>
    * tell `missed`. @default 'fail'
    */
   readonly onHorizonPassed?: 'fail' | 'resync' | undefined
-  /** As for a host. @default machine name, process id and a random part */
-  readonly hostName?: string | undefined
   /** Maximum number of changes that are read and applied together. @range 1 or more @default 1_000 */
   readonly maxItemCount?: number | undefined
-  readonly hostOptions?: HostOptions | undefined
   /** Stops this worker when the view has everything that was committed before, and, if it was being built, readers get it. @default false */
   readonly stopWhenCaughtUp?: boolean | undefined
   /** Called every `progressIntervalMs` while the worker runs. @default nothing is read for it */
@@ -92,12 +91,6 @@ export interface ViewOptions<T extends DocumentBody, F extends Folds<T>>
    * @range any number above 0 @default 1_000
    */
   readonly progressIntervalMs?: number | undefined
-  /** Stops the worker, as `stop()` does. @default none */
-  readonly signal?: AbortSignal | undefined
-  /** @default the machine's */
-  readonly clock?: Clock | undefined
-  /** @default the machine's */
-  readonly random?: Random | undefined
 }
 
 export const viewFunctionRules: OptionRules<ViewFunctions<never, never>> = {
@@ -112,7 +105,7 @@ export const viewFunctionRules: OptionRules<ViewFunctions<never, never>> = {
 
 const RULES: OptionRules<ViewOptions<never, never>> = {
   ...viewFunctionRules,
-  ...tellingRules,
+  ...jobRules,
   source: requiredOption(option.feed),
   target: requiredOption(
     optionGroup<ViewTarget>({
@@ -121,26 +114,18 @@ const RULES: OptionRules<ViewOptions<never, never>> = {
       partitionCount: option.number,
     }),
   ),
-  leases: requiredOption(option.leases),
   group: option.text,
   version: option.text,
   rebuild: option.flag,
   replaced: oneOf('keep', 'drop'),
   deletes: oneOf('apply', 'ignore'),
   onHorizonPassed: oneOf('fail', 'resync'),
-  hostName: option.text,
   maxItemCount: option.number,
-  hostOptions: option.anything,
   stopWhenCaughtUp: option.flag,
   onProgress: option.function,
   progressIntervalMs: option.number,
-  signal: option.signal,
-  clock: option.clock,
-  random: option.random,
 }
 
-const DEFAULT_PAGE = 1_000
-const DEFAULT_PROGRESS_INTERVAL_MS = 1_000
 const MAX_NAME = 80
 
 export interface ResolvedViewOptions<T extends DocumentBody> {
@@ -159,14 +144,8 @@ export function resolveViewOptions<T extends DocumentBody, F extends Folds<T>>(
 ): ResolvedViewOptions<T> {
   checkOptions(options, RULES)
   const { target, by, fold, version = '1', clock = systemClock } = options
-  const { maxItemCount = DEFAULT_PAGE } = options
-  const { progressIntervalMs = DEFAULT_PROGRESS_INTERVAL_MS } = options
-  if (!Number.isSafeInteger(maxItemCount) || maxItemCount < 1) {
-    throw new InvalidOptionError(`maxItemCount must be a whole number above 0, got ${maxItemCount}`)
-  }
-  if (!(progressIntervalMs > 0)) {
-    throw new InvalidOptionError(`progressIntervalMs must be above 0, got ${progressIntervalMs}`)
-  }
+  const maxItemCount = resolvePageItems(options.maxItemCount)
+  const progressIntervalMs = resolveProgressInterval(options.progressIntervalMs)
   const name = checkedViewName(target.id)
   const group = checkedGroupName(options.group ?? defaultViewGroup(target.database, name))
   const definition = { by, folds: foldProperties(fold) }

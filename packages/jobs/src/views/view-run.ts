@@ -1,6 +1,10 @@
 import { HostStoppedError, type DocumentBody, type RequestOptions } from '@tidemark/contracts'
-import { ChangeFeedEstimator, ChangeFeedProcessorHost, type FeedOptions } from '@tidemark/processor'
-import { jobLogger, relayHostEvents } from '../workers/relay-host-events.ts'
+import {
+  ChangeFeedEstimator,
+  type ChangeFeedProcessorHost,
+  type FeedOptions,
+} from '@tidemark/processor'
+import { jobHost } from '../workers/job-host.ts'
 import { hasPastOfLog } from './deletes-source.ts'
 import type { Folds } from './folds/fold.ts'
 import { openViewStorage, type OpenedViewStorage } from './open-view-storage.ts'
@@ -105,24 +109,19 @@ export class ViewRun<T extends DocumentBody, F extends Folds<T>> {
     feedOptions: FeedOptions,
   ): Promise<void> {
     const { options, resolved, emit, failed } = this.#run
-    const { hostName, source, leases, hostOptions, random } = options
+    const { source, leases } = options
     const { maxItemCount, clock } = resolved
-    const host = new ChangeFeedProcessorHost<T>({
-      hostName,
+    const host = jobHost<T>(options, {
       group,
       feed: source,
-      leases,
       feedOptions: { ...feedOptions, maxItemCount },
       hostOptions: {
         // What is in the view is known from there alone: positions of one that was dropped would pass over all of it.
         discardExistingLeases: `state ${this.storage.identity}`,
-        ...hostOptions,
+        ...options.hostOptions,
       },
-      logger: jobLogger(options),
-      clock,
-      random,
+      emit,
     })
-    relayHostEvents(host, emit)
     host.on('horizonPassed', ({ leaseId, epoch, action }) => {
       emit({ kind: 'missed', leaseId, epoch, action: action === 'halt' ? 'halt' : 'resync' })
     })

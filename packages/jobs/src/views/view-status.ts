@@ -15,7 +15,7 @@ import {
 } from '@tidemark/contracts/internal'
 import { ChangeFeedEstimator } from '@tidemark/processor'
 import type { Database } from '@tidemark/store'
-import { databaseRule } from '../migration/migration-options.ts'
+import { databaseRule } from '../workers/job-options.ts'
 import { openViewStorage } from './open-view-storage.ts'
 import { checkedViewName, defaultViewGroup, viewGroups } from './view-options.ts'
 import { readViewProgress, type ViewProgress } from './view-progress.ts'

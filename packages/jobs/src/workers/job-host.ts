@@ -1,6 +1,7 @@
-import { type DocumentBody, type Logger } from '@tidemark/contracts'
-import { option, stderrLogger, type OptionRules } from '@tidemark/contracts/internal'
-import type { ChangeFeedProcessorHost } from '@tidemark/processor'
+import type { DocumentBody, Logger } from '@tidemark/contracts'
+import { stderrLogger } from '@tidemark/contracts/internal'
+import { ChangeFeedProcessorHost, type ChangeFeedProcessorHostOptions } from '@tidemark/processor'
+import type { JobOptions } from './job-options.ts'
 
 export interface RangeEventBase {
   /** Id of the range and of its lease. */
@@ -26,29 +27,44 @@ export type WorkerEvent =
   /** This worker ended by itself. Nothing of it is tried again. */
   | { readonly kind: 'failure'; readonly what: 'worker'; readonly error: unknown }
 
-/** How a job tells of trouble: as events, in a log, or both. */
-export interface TellingOptions<Event> {
-  /** Gets each event of the job, in the process where it happens. @default nothing */
-  readonly onEvent?: ((event: Event) => void) | undefined
-  /**
-   * As of a host. @default the standard error output, for everything without `onEvent`, else for what is no event
-   */
-  readonly logger?: Logger | false | undefined
-}
-
-/** For the other options of a job. */
-export const tellingRules: OptionRules<TellingOptions<never>> = {
-  onEvent: option.function,
-  logger: option.logger,
-}
-
 /** The logger of a job's hosts. */
-export function jobLogger({ onEvent, logger }: TellingOptions<never>): Logger | false | undefined {
+export function jobLogger({
+  onEvent,
+  logger,
+}: Pick<JobOptions<never>, 'onEvent' | 'logger'>): Logger | false | undefined {
   return logger ?? (onEvent === undefined ? stderrLogger : undefined)
 }
 
-/** Tells a host's events in the terms of jobs. */
-export function relayHostEvents<S extends DocumentBody>(
+/** What a host works on for its job. */
+export interface JobWork<T extends DocumentBody> extends Pick<
+  ChangeFeedProcessorHostOptions<T>,
+  'group' | 'feed' | 'feedOptions' | 'hostOptions' | 'deadLetters'
+> {
+  /** Gets the host's events, in the terms of jobs. */
+  readonly emit: (event: WorkerEvent) => void
+}
+
+/** A host of a job, which has not started. */
+export function jobHost<T extends DocumentBody>(
+  options: JobOptions<never>,
+  { emit, ...work }: JobWork<T>,
+): ChangeFeedProcessorHost<T> {
+  const { leases, hostName, hostOptions, clock, random } = options
+  const logger = jobLogger(options)
+  const host = new ChangeFeedProcessorHost<T>({
+    leases,
+    hostName,
+    hostOptions,
+    logger,
+    clock,
+    random,
+    ...work,
+  })
+  relayHostEvents(host, emit)
+  return host
+}
+
+function relayHostEvents<S extends DocumentBody>(
   host: ChangeFeedProcessorHost<S>,
   emit: (event: WorkerEvent) => void,
 ): void {
