@@ -378,6 +378,28 @@ test('no attribute has an id, a key, a session or the text of an error, and all 
   expect(JSON.stringify(spans)).not.toContain(SECRET)
 })
 
+test('every metric of the table is made by an instrument', async () => {
+  const { meter } = recorded
+  const made = (
+    [
+      'createCounter',
+      'createHistogram',
+      'createObservableCounter',
+      'createObservableGauge',
+    ] as const
+  ).map((name) => vi.spyOn(meter, name))
+  await using broker = openMessaging(shop, { telemetry: openTelemetry({ meter }) })
+  using _host = instrumentHost(hostOf('a'), { meter })
+  using _store = instrumentStore(store, { meter })
+  using _expiry = instrumentExpiry(async () => [], { meter })
+  using _queues = instrumentQueues(broker, { meter })
+  using _process = instrumentProcess({ meter })
+  using _groups = instrumentGroups(async () => [], { meter })
+  instrumentRequests({ meter })
+  const names = new Set(made.flatMap((calls) => calls.mock.calls.map(([name]) => name)))
+  expect(METRICS.map(({ name }) => name).filter((name) => !names.has(name))).toEqual([])
+})
+
 test('names in Prometheus have their units, as a collector makes them', () => {
   const names = METRICS.map((metric) => prometheusName(metric))
   expect(new Set(names).size).toBe(METRICS.length)

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import type { Json } from '../json.ts'
 import { NOW_MS, valueOf } from '../query-rows.fixture.ts'
-import { supportedFunctions } from './function-table.ts'
+import { supportedFunctions, unsupportedFunction } from './function-table.ts'
 
 const document = {
   n: -2.5,
@@ -255,6 +255,10 @@ test('each supported function has a case here', () => {
       !name.endsWith('STATIC'),
   )
   expect(without).toEqual([])
+})
+
+test('no supported function is also said to be missing', () => {
+  expect(supportedFunctions().filter((name) => unsupportedFunction(name) !== undefined)).toEqual([])
 })
 
 test('the guide names each supported function, and no other', async () => {

@@ -30,8 +30,9 @@ const SET_HELP = `
 maxDeliveryCount, defaultMessageTimeToLive, autoDeleteOnIdle,
 deadLetteringOnMessageExpiration, requiresSession, requiresDuplicateDetection,
 duplicateDetectionHistoryTimeWindow, forwardTo, forwardDeadLetteredMessagesTo,
-maxSizeInMegabytes, maxMessageSizeInKilobytes, status, userMetadata. Durations
-are milliseconds or ISO 8601.
+maxSizeInMegabytes, maxMessageSizeInKilobytes, status, userMetadata; and of a
+subscription deadLetteringOnFilterEvaluationExceptions. Durations are
+milliseconds or ISO 8601.
 `
 
 const CREATE_HELP = `${SET_HELP}

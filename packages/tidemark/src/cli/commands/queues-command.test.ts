@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -54,6 +54,23 @@ async function kill(count: number): Promise<void> {
     }
   })
 }
+
+test('the help of --set and the guide name every option of an entity', async () => {
+  await json(queues('create', 'shop/orders', '--json'))
+  const shown = await withBroker(async (broker) => {
+    await broker.createTopic('news')
+    const subscription = await broker.createSubscription({ topic: 'news', subscription: 'all' })
+    return { ...(await broker.getQueue('orders')), ...subscription }
+  })
+  const { name: _, topicName: __, subscriptionName: ___, ...options } = shown
+  const { output: help } = await queues('create', '--help')
+  const guide = new URL('../../../../../docs/guide/queues.md', import.meta.url)
+  const [, table = ''] = (await readFile(guide, 'utf8')).split('## Settings')
+  for (const option of Object.keys(options)) {
+    expect(help).toMatch(new RegExp(String.raw`\b${option}\b`))
+    expect(table).toContain(`\`${option}\``)
+  }
+})
 
 test('a queue is created, shown, changed and deleted', async () => {
   const set = ['--set', 'lockDuration=PT30S', '--set', 'maxDeliveryCount=3']
