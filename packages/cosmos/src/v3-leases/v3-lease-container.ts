@@ -9,7 +9,7 @@ import {
 import { isJsonRecord } from '@tidemark/contracts/internal'
 import { callClient } from '../client-error.ts'
 import { recordOf, type CosmosContainer } from '../cosmos-container.ts'
-import { serverDateMs } from '../platform/server-date.ts'
+import { serverDateMs } from '../platform/dates.ts'
 import { LeasesInUseError } from './leases-in-use-error.ts'
 import { property } from './v3-continuation.ts'
 import { parseV3Lease, type V3Lease } from './v3-lease.ts'

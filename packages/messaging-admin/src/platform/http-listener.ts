@@ -9,6 +9,7 @@ import {
 } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import { AddressUnavailableError } from '@tidemark/contracts'
+import { reachableHost, bracketedHost } from '@tidemark/contracts/internal'
 
 /** A response, without the headers that every one has. */
 export interface Answer {
@@ -74,7 +75,7 @@ export async function openHttpListener(options: HttpListenerOptions): Promise<Ht
   assert(typeof bound === 'object' && bound !== null)
   return {
     endpoint: `${tls === undefined ? 'http' : 'https'}://${reachableHost(host)}:${bound.port}/`,
-    address: `${bracketed(bound.address)}:${bound.port}`,
+    address: `${bracketedHost(bound.address)}:${bound.port}`,
     port: bound.port,
     close: (timeoutMs) => closeServer(server, { served, timeoutMs }),
   }
@@ -114,14 +115,4 @@ async function closeServer(
   } finally {
     clearTimeout(timer)
   }
-}
-
-/** A host that a client on this machine can connect to: the addresses that mean "every one" are none. */
-function reachableHost(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1'
-  return host === '::' ? '[::1]' : bracketed(host)
-}
-
-function bracketed(host: string): string {
-  return host.includes(':') ? `[${host}]` : host
 }

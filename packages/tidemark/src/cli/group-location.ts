@@ -7,8 +7,7 @@ import {
   followedCollection,
   type NamedCollection,
 } from '../inspection/followed-collections.ts'
-import { openLeases } from './lease-location.ts'
-import { leaseLocations } from './lease-locations.ts'
+import { leaseLocations, openLeases } from './lease-location.ts'
 import { openExistingStore } from './open-existing-store.ts'
 
 /** Where leases are, from the options of a command. */

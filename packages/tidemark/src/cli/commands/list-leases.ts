@@ -16,8 +16,7 @@ import {
   type NamedCollection,
 } from '../../inspection/followed-collections.ts'
 import { withLeaseOptions, type LeaseOptions } from '../group-location.ts'
-import { openLeases } from '../lease-location.ts'
-import { leaseLocations } from '../lease-locations.ts'
+import { leaseLocations, openLeases } from '../lease-location.ts'
 import { openExistingStore } from '../open-existing-store.ts'
 import { writeJsonLine, writeText } from '../output/json-lines.ts'
 import { textTable } from '../output/text-table.ts'

@@ -16,8 +16,7 @@ import {
   type NamedCollection,
 } from '../../inspection/followed-collections.ts'
 import { positionsOf } from '../group-location.ts'
-import { openLeases } from '../lease-location.ts'
-import { leaseLocations } from '../lease-locations.ts'
+import { leaseLocations, openLeases } from '../lease-location.ts'
 import type { Beside } from './beside.ts'
 import { sharedCall } from './shared-call.ts'
 

@@ -1,3 +1,0 @@
-export function dateOf(epochMs: number): Date {
-  return new Date(epochMs)
-}
