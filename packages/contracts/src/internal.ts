@@ -33,6 +33,7 @@ export { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from './network/l
 export { LimitedLog, type LogEntry } from './logging/limited-log.ts'
 export { describeError, logText } from './logging/log-text.ts'
 export { LOG_LEVELS } from './logging/logger.ts'
+export { eventLoopTurn } from './platform/event-loop-turn.ts'
 export { assertSupportedNode } from './platform/assert-supported-node.ts'
 export { parseHttpDate } from './platform/http-date.ts'
 export { stderrLogger } from './platform/stderr-logger.ts'

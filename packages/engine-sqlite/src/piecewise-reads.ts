@@ -1,3 +1,4 @@
+import { eventLoopTurn } from '@tidemark/contracts/internal'
 import type {
   CollectionRecord,
   ExpiryView,
@@ -8,7 +9,6 @@ import type {
   ScanQuery,
   StartQuery,
 } from '@tidemark/store/engine'
-import { nextTurn } from './platform/loop-turns.ts'
 import { countInPieces } from './reader/count-feed.ts'
 import type { DatabaseReader } from './reader/database-reader.ts'
 import { scanPastExpired } from './reader/document-scan.ts'
@@ -82,7 +82,7 @@ export class PiecewiseReads {
   async #piece<Result>(act: (reader: DatabaseReader) => Result): Promise<Result> {
     while (this.#nextTurn !== undefined) await this.#nextTurn
     const reading = this.#read(act)
-    const ended = reading.then(nextTurn, nextTurn)
+    const ended = reading.then(eventLoopTurn, eventLoopTurn)
     this.#nextTurn = ended.then(() => {
       this.#nextTurn = undefined
     })

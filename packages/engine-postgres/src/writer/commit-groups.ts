@@ -1,4 +1,5 @@
 import { StoreUnavailableError, errorCode } from '@tidemark/contracts'
+import { eventLoopTurn } from '@tidemark/contracts/internal'
 import {
   commitChars,
   planUniqueEntries,
@@ -7,7 +8,6 @@ import {
   type CommitRequest,
 } from '@tidemark/store/engine'
 import type { RangeRow } from '../catalog/collection-row.ts'
-import { nextTurn } from '../platform/next-turn.ts'
 import type { Sql } from '../connection/sql.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 import type { TouchedRange } from '../wakeup/touched-range.ts'
@@ -185,7 +185,7 @@ export class CommitGroups {
   async #run(key: number, queue: WriteQueue<QueuedCommit>): Promise<void> {
     while (queue.length > 0) {
       // After one turn of the event loop, callers that just got an answer have their next commit ready.
-      await nextTurn()
+      await eventLoopTurn()
       const touched = await this.#write(
         queue.take({
           maxOperations: this.#options.maxGroupOperations,

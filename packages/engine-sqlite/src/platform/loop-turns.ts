@@ -39,10 +39,3 @@ export class LoopTurns {
     return isLong ? this.#nextTurn : undefined
   }
 }
-
-/** Resolves in a later turn of the event loop. */
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
-}

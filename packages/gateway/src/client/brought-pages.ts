@@ -5,7 +5,7 @@ import {
   type FeedPage,
   type FeedRange,
 } from '@tidemark/contracts'
-import { eventLoopTurn } from '../platform/event-loop-turn.ts'
+import { eventLoopTurn } from '@tidemark/contracts/internal'
 
 /** What decides on a page, beside the time at which it is read. */
 export interface PageWanted {

@@ -1,5 +1,5 @@
 import type { Clock } from '@tidemark/contracts'
-import { eventLoopTurn } from '../platform/event-loop-turn.ts'
+import { eventLoopTurn } from '@tidemark/contracts/internal'
 
 /** All queries together compute for this long between two turns of the event loop. */
 const SLICE_MS = 10

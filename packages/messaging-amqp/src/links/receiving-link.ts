@@ -1,3 +1,4 @@
+import { eventLoopTurn } from '@tidemark/contracts/internal'
 import { MessagingEntityDisabledError, SessionLockLostError } from '@tidemark/messaging'
 import type {
   EntityRecord,
@@ -10,7 +11,6 @@ import type {
 import { errorOnWire, isOurs } from '../errors/error-on-wire.ts'
 import { PROCESSED, settleSent, unsentDeliveries } from '../rhea/rhea-hooks.ts'
 import type { RheaDelivery, RheaEvent, RheaSender } from '../rhea/rhea-internals.ts'
-import { nextTurn } from '../platform/turns.ts'
 import { encodeDelivery } from '../messages/encode-delivery.ts'
 import type { ClientLink, LinkHost } from './client-link.ts'
 import { tagOfToken, tokenOfTag } from './delivery-tag.ts'
@@ -147,7 +147,7 @@ export class ReceivingLink implements ClientLink {
       if (unsentDeliveries(this.#sender.session) > 0) await this.#host.pause()
       else this.#answerDrain()
     }
-    await nextTurn()
+    await eventLoopTurn()
   }
 
   /** Credit and room may have gone meanwhile: other links of the session send, too, and the client may take its credit back. */

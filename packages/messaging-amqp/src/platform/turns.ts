@@ -7,9 +7,3 @@ export function afterTurn(act: () => void): void {
 export function endOfTurn(act: () => void): void {
   process.nextTick(act)
 }
-
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
-}

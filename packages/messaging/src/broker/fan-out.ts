@@ -1,10 +1,10 @@
+import { eventLoopTurn } from '@tidemark/contracts/internal'
 import {
   CopyBudget,
   type EntityRecord,
   type MessageCopy,
   type NewMessage,
 } from '@tidemark/store/messages'
-import { eventLoopTurn } from '../platform/event-loop-turn.ts'
 import { judgeRules, type JudgedMessage } from '../rules/judge-rules.ts'
 import type { ParsedRules } from '../rules/parsed-rules.ts'
 import { MAX_STEPS } from '../rules/work-budget.ts'

@@ -1,4 +1,4 @@
-import { eventLoopTurn } from '../platform/event-loop-turn.ts'
+import { eventLoopTurn } from '@tidemark/contracts/internal'
 
 /** A chunk is full at this number of items, or of characters. */
 export const MAX_ITEMS = 256

@@ -1,6 +1,6 @@
 import { errorCode } from '@tidemark/contracts'
+import { eventLoopTurn } from '@tidemark/contracts/internal'
 import type { StoreEvents } from '../events/store-events.ts'
-import { eventLoopTurn } from '../platform/event-loop-turn.ts'
 import { DatabaseMaintenance, type MaintenanceStep } from './database-maintenance.ts'
 import { failureDelayMs } from './failure-delay.ts'
 import type { StoreMaintenanceOptions } from './maintenance-options.ts'

@@ -1,4 +1,4 @@
-import { eventLoopTurn } from '../platform/event-loop-turn.ts'
+import { eventLoopTurn } from '@tidemark/contracts/internal'
 
 /** About three milliseconds of decoding. */
 const ROWS_PER_TURN = 1000
