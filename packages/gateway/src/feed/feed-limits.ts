@@ -5,7 +5,7 @@ import type { GatewayRequest } from '../requests/gateway-request.ts'
 
 /** Documents of a page when the client does not say how many; as the store's own pages. */
 const DEFAULT_FEED_ITEMS = 1000
-/** Characters that end a page early; as the store's own pages. */
+/** Characters that end a page early, as the service's pages end at 4 MB. The store's own pages are smaller. */
 export const MAX_FEED_CHARS: number = 4 * 1024 * 1024
 
 /** @throws ERR_BAD_REQUEST */
