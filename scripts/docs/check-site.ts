@@ -18,13 +18,13 @@ const INDEX = 'assets/chunks/@localSearchIndexroot.*.js'
 
 /** What readers look for, and the page on which they must find it. */
 const EXPECTED: ReadonlyMap<string, string> = new Map([
-  ['partition key', '/concepts.html'],
+  ['leases over hosts', '/concepts.html'],
   ['dead letter', '/guide/dead-letters.html'],
   ['ERR_HORIZON_PASSED', '/errors.html'],
   ['leaderboard', '/recipes/leaderboard.html'],
   ['kubernetes', '/recipes/kubernetes.html'],
   ['EXP-26', '/spec/messages.html'],
-  ['RedisLeaseStore', '/api/@tidemark/lease-redis/classes/RedisLeaseStore.html'],
+  ['RedisLeaseStore', '/api/@tidemark/lease-redis.html'],
 ])
 
 /** Pages that the sidebar does not list, and pages that it lists and that are not there. */

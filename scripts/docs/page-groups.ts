@@ -95,5 +95,9 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
     ],
   },
   { title: 'Specification', pages: ['spec/README.md', 'spec/'], collapsed: true },
-  { title: 'For maintainers', pages: ['maintaining.md', 'decisions/'], collapsed: true },
+  {
+    title: 'For maintainers',
+    pages: ['maintaining.md', 'releasing.md', 'decisions/'],
+    collapsed: true,
+  },
 ]

@@ -55,4 +55,5 @@ test('a page has the title of its first heading, and the README of a folder its 
   expect(titleOf('no heading')).toBe('')
   expect(addressOf('recipes/README.md')).toBe('/recipes/')
   expect(addressOf('index.md')).toBe('/')
+  expect(addressOf('recipes/search-index.md')).toBe('/recipes/search-index.html')
 })

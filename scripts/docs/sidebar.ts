@@ -53,7 +53,7 @@ export function sidebarOf(
 /** Where a page stands on the site: the README of a folder is its index. */
 export function addressOf(path: string): string {
   return `/${siteFileOf(path)
-    .replace(/index\.md$/, '')
+    .replace(/(?<=^|\/)index\.md$/, '')
     .replace(/\.md$/, '.html')}`
 }
 

@@ -75,9 +75,9 @@ const kindInTree: KindOfPath = (path) => {
 
 /** The entries of the packages, as they are imported. Their pages list what they export. */
 function apiEntries(): DefaultTheme.SidebarItem[] {
-  const pages = globSync('**/index.md', { cwd: join(ROOT, 'docs/api') }).toSorted()
-  return pages.map((page) => ({
-    text: page === 'index.md' ? 'Overview' : page.replace('/index.md', ''),
+  const pages = globSync('**/*.md', { cwd: join(ROOT, 'docs/api') })
+  return pages.toSorted().map((page) => ({
+    text: page === 'index.md' ? 'Overview' : page.replace('.md', ''),
     link: addressOf(`api/${page}`),
   }))
 }
