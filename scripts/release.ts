@@ -1,0 +1,157 @@
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { flag, readArguments, text } from './command-line/read-arguments.ts'
+import { packAll, type Tarball } from './pack-all.ts'
+import { packProblems } from './pack-check.ts'
+import {
+  defaultDistTag,
+  publishAll,
+  publishOrder,
+  tagRelease,
+  type Publication,
+} from './release/publish.ts'
+import { outputOf, runProgram, type Run } from './release/run.ts'
+import { kilobytes } from './release/size-limits.ts'
+import { standingProblems, versionOf } from './release/standing-problems.ts'
+import { checkSignatures, writeBills } from './release/supply-chain.ts'
+import { ROOT } from './repository.ts'
+
+const USAGE = `usage: npm run release -- [--dry-run] [--dist-tag NAME]
+
+Checks, builds, packs and publishes all packages at the version that they have, and tags the commit.
+
+  --dry-run        ends before anything is published
+  --dist-tag NAME  default: latest, or next for a pre-release
+
+Tarballs and lists of what is in them are in .release/. docs/releasing.md tells the rest.
+Exit codes: 0 released, or ready; 1 refused or failed; 2 wrong arguments.`
+
+/** What keeps it from being a release, or a way to go on. */
+interface Checked {
+  readonly problems: readonly string[]
+  /** What a dry run could not check. */
+  readonly unchecked: readonly string[]
+}
+
+async function checkSupply(root: string, { run, isDryRun }: Mode): Promise<Checked> {
+  const signatures = await checkSignatures(root, run)
+  switch (signatures.kind) {
+    case 'verified':
+      return { problems: [], unchecked: [] }
+    case 'wrong':
+      return {
+        problems: [`not signed as they should be: ${signatures.packages.join(', ')}`],
+        unchecked: [],
+      }
+    case 'unknown': {
+      const line = `npm audit signatures cannot be done from here: ${signatures.reason}`
+      return isDryRun ? { problems: [], unchecked: [line] } : { problems: [line], unchecked: [] }
+    }
+  }
+}
+
+interface Mode {
+  readonly run: Run
+  readonly isDryRun: boolean
+}
+
+/** Builds and packs into a folder, checks what came of it, and puts it in order. */
+async function packages(
+  root: string,
+  { run, folder }: { readonly run: Run; readonly folder: string },
+): Promise<{
+  readonly problems: readonly string[]
+  readonly publications: readonly Publication[]
+}> {
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  await outputOf(run, 'npm', ['run', 'build'], { cwd: root })
+  const tarballs = await packAll(root, folder)
+  const knip = await run('npx', ['knip'], { cwd: root })
+  const problems = [
+    ...(await packProblems(root, { tarballs, folder: join(folder, 'work') })),
+    ...(knip.code === 0 ? [] : [`knip is not content:\n${knip.stdout}${knip.stderr}`.trimEnd()]),
+  ]
+  rmSync(join(folder, 'work'), { recursive: true, force: true })
+  await writeBills(root, { folder, run })
+  const publications = tarballs.map((tarball) => ({ ...tarball, needs: needsOf(root, tarball) }))
+  return { problems, publications: publishOrder(publications) }
+}
+
+function needsOf(root: string, { folder }: Tarball): readonly string[] {
+  const file = join(root, 'packages', folder, 'package.json')
+  const { dependencies, peerDependencies } = JSON.parse(readFileSync(file, 'utf8')) as {
+    readonly dependencies?: object
+    readonly peerDependencies?: object
+  }
+  return Object.keys({ ...dependencies, ...peerDependencies })
+}
+
+function listed(publications: readonly Publication[], distTag: string): readonly string[] {
+  const width = Math.max(
+    ...publications.map(({ name, version }) => name.length + version.length + 1),
+  )
+  return publications.map(({ name, version, packedBytes, unpackedBytes, files }, n) =>
+    [
+      String(n + 1).padStart(3),
+      `${name}@${version}`.padEnd(width),
+      `${kilobytes(packedBytes).padStart(7)} packed`,
+      `${kilobytes(unpackedBytes).padStart(8)} unpacked`,
+      `${String(files.length).padStart(4)} files`,
+      distTag,
+    ].join('  '),
+  )
+}
+
+/** Returns whether it is done, or ready to be. */
+async function release(
+  root: string,
+  { distTag: asked, ...mode }: ReleaseOptions,
+): Promise<boolean> {
+  const { run, isDryRun } = mode
+  const version = versionOf(root)
+  const distTag = asked ?? defaultDistTag(version)
+  const refuse = (problems: readonly string[]): boolean => {
+    for (const problem of problems) console.error(problem)
+    console.log(`release: ${version} is refused, ${problems.length} problems`)
+    return false
+  }
+  const standing = await standingProblems(root, run)
+  if (standing.length > 0) return refuse(standing)
+  const supply = await checkSupply(root, mode)
+  if (supply.problems.length > 0) return refuse(supply.problems)
+  const { problems, publications } = await packages(root, { run, folder: join(root, '.release') })
+  if (problems.length > 0) return refuse(problems)
+
+  for (const line of [...supply.unchecked, ...listed(publications, distTag)]) console.log(line)
+  const bytes = publications.reduce((sum, { packedBytes }) => sum + packedBytes, 0)
+  const what = `${publications.length} packages, ${kilobytes(bytes)}, as ${distTag}, tag v${version}`
+  if (isDryRun) {
+    const left = supply.unchecked.length === 0 ? '' : `; ${supply.unchecked.length} check left out`
+    console.log(`release: ${version} is ready, ${what}${left}`)
+    return true
+  }
+  const options = { root, distTag, run, log: (line: string) => console.log(line) }
+  await publishAll(publications, options)
+  await tagRelease(version, options)
+  console.log(`release: ${version} is published, ${what}`)
+  return true
+}
+
+interface ReleaseOptions extends Mode {
+  readonly distTag: string | undefined
+}
+
+const { values } = readArguments(USAGE, { 'dry-run': flag(), 'dist-tag': text() })
+try {
+  const isDone = await release(ROOT, {
+    isDryRun: values['dry-run'],
+    distTag: values['dist-tag'],
+    run: runProgram,
+  })
+  if (!isDone) process.exitCode = 1
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  console.log('release: failed')
+  process.exitCode = 1
+}

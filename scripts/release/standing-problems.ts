@@ -1,0 +1,99 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { sectionOf } from './changelog.ts'
+import { ChangesetError, pendingChanges } from './changesets.ts'
+import { outputOf, type Run } from './run.ts'
+
+interface Manifest {
+  readonly version: string
+  readonly workspaces: readonly string[]
+}
+
+interface LockFile {
+  readonly packages: Readonly<Record<string, { readonly version?: string }>>
+}
+
+/** The version that the root's package.json has. */
+export function versionOf(root: string): string {
+  return readJson<Manifest>(join(root, 'package.json')).version
+}
+
+/** What keeps this commit from being a release, as far as files and git tell it; one line each. */
+export async function standingProblems(root: string, run: Run): Promise<readonly string[]> {
+  const version = versionOf(root)
+  return [
+    ...(await treeProblems(root, run)),
+    ...changesetProblems(root),
+    ...versionProblems(root, version),
+    ...changelogProblems(root, version),
+    ...(await tagProblems(root, { version, run })),
+  ]
+}
+
+async function treeProblems(root: string, run: Run): Promise<string[]> {
+  const status = await outputOf(run, 'git', ['status', '--porcelain'], { cwd: root })
+  return status === '' ? [] : [`the working tree is not clean:\n${status.replace(/^/gm, '    ')}`]
+}
+
+function changesetProblems(root: string): string[] {
+  try {
+    const files = pendingChanges(root).map(({ file }) => file)
+    if (files.length === 0) return []
+    return [`changesets are pending (${files.join(', ')}): npm run version`]
+  } catch (error) {
+    if (error instanceof ChangesetError) return [error.message]
+    throw error
+  }
+}
+
+function versionProblems(root: string, version: string): string[] {
+  const lock = readJson<LockFile>(join(root, 'package-lock.json'))
+  const { workspaces } = readJson<Manifest>(join(root, 'package.json'))
+  const folders = globSync(
+    workspaces.map((folder) => `${folder}/package.json`),
+    { cwd: root },
+  )
+    .map(dirname)
+    .toSorted()
+  const stated = folders.map((folder) => {
+    const path = `${folder}/package.json`
+    return [path, readJson<Manifest>(join(root, path)).version] as const
+  })
+  const locked = ['', ...folders].map((folder) => {
+    return [`package-lock.json, "${folder}",`, lock.packages[folder]?.version] as const
+  })
+  return [...stated, ...locked]
+    .filter(([, found]) => found !== version)
+    .map(([place, found]) => `${place} has version ${found ?? 'none'} instead of ${version}`)
+}
+
+function changelogProblems(root: string, version: string): string[] {
+  const file = join(root, 'CHANGELOG.md')
+  const section = existsSync(file) ? sectionOf(readFileSync(file, 'utf8'), version) : undefined
+  if (section === undefined) return [`CHANGELOG.md has no section ${version}`]
+  return section === '' ? [`CHANGELOG.md has nothing under ${version}`] : []
+}
+
+async function tagProblems(
+  root: string,
+  { version, run }: { readonly version: string; readonly run: Run },
+): Promise<string[]> {
+  const tagged = await commitOf(`refs/tags/v${version}`, { root, run })
+  const head = await commitOf('HEAD', { root, run })
+  if (tagged === undefined || tagged === head) return []
+  return [`the tag v${version} is at another commit, ${tagged.slice(0, 8)}`]
+}
+
+/** Undefined when there is no such reference. */
+export async function commitOf(
+  reference: string,
+  { root, run }: { readonly root: string; readonly run: Run },
+): Promise<string | undefined> {
+  const args = ['rev-parse', '--quiet', '--verify', `${reference}^{commit}`]
+  const { code, stdout } = await run('git', args, { cwd: root })
+  return code === 0 ? stdout.trim() : undefined
+}
+
+function readJson<Content>(file: string): Content {
+  return JSON.parse(readFileSync(file, 'utf8')) as Content
+}
