@@ -54,9 +54,9 @@ export default defineConfig({
     setupFiles: ['scripts/property-seed.ts'],
     execArgv: ['--conditions=@tidemark/source'],
     // Real servers and processes on a busy machine: these only end what hangs.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 30_000 } },
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
     printConsoleTrace: false,
   },
 })

@@ -51,14 +51,14 @@ test('a handler gets documents, what it needs of their lease, and a signal', asy
     .build()
   expect(processor.health().status).toBe('idle')
   await processor.start()
-  await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['a', 'b', 'c'])
+  await expect.poll(() => seen).toEqual(['a', 'b', 'c'])
   await processor.stop()
   expect(told).toEqual(['acquired -FF', 'released -FF'])
 
   // As in .NET, it can be started again, and goes on where it was.
   await write('d')
   await processor.start()
-  await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['a', 'b', 'c', 'd'])
+  await expect.poll(() => seen).toEqual(['a', 'b', 'c', 'd'])
   await expect(processor.start()).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
   await processor.stop()
   await processor.stop()
@@ -75,7 +75,7 @@ test('changes whose handler fails come again, and the error is told', async () =
     .onError((leaseToken, error) => errors.push([leaseToken, String(error)]))
     .build()
   await processor.start()
-  await expect.poll(() => calls, { timeout: 10_000 }).toHaveLength(2)
+  await expect.poll(() => calls).toHaveLength(2)
   expect(calls[1]).toEqual(calls[0])
   expect(errors).toEqual([['-FF', 'Error: once']])
 })
@@ -92,7 +92,7 @@ test('with manual checkpoints, only what the handler has stored is not repeated'
       .maxItems(1)
       .build()
     await processor.start()
-    await expect.poll(() => calls, { timeout: 10_000 }).toHaveLength(count)
+    await expect.poll(() => calls).toHaveLength(count)
   }
   await runUntil(3)
   await runUntil(5)
@@ -116,7 +116,7 @@ test('all versions and deletes come with what they were before', async () => {
   await container.items.create({ id: 'a' })
   await container.item('a', 'a').delete()
   await expect
-    .poll(() => seen, { timeout: 10_000 })
+    .poll(() => seen)
     .toEqual([
       ['a', 'create'],
       ['a', 'delete'],
@@ -140,7 +140,7 @@ test('without a start option it starts from now; with a time, from that second o
       .build()
     await processor.start()
     await write(more)
-    await expect.poll(() => seen.at(-1), { timeout: 10_000 }).toBe(more)
+    await expect.poll(() => seen.at(-1)).toBe(more)
     return seen
   }
   expect(await seenBy('now', (one) => one, 'd')).toEqual(['d'])

@@ -16,4 +16,4 @@ test('SET-19 SET-06 SES-10 processes that are killed and stopped complete each m
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
-}, 120_000)
+})

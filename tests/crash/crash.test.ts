@@ -36,7 +36,7 @@ test('EXP-18 SET-18 kill -9 of sending and receiving processes loses no message 
   const { summary, ...verdict } = await runMessaging({ ...aRun(folder.path), rounds: 2 })
   console.log(summary)
   expect(verdict).toEqual({ lost: 0, twice: 0, faults: 0 })
-}, 120_000)
+})
 
 test('EXP-18 SET-18 kill -9 of an AMQP server under official clients loses no message and repeats none that was completed', async () => {
   await using folder = await temporaryFolder()
@@ -50,7 +50,7 @@ test('ST-6 what was synced or flushed survives the loss of power, and no LSN com
   const { summary, faults } = await runPower({ ...aRun(folder.path), rounds: 3 })
   console.log(summary)
   expect(faults).toEqual([])
-}, 120_000)
+})
 
 function aRun(folder: string): {
   readonly folder: string

@@ -24,4 +24,4 @@ test('PH-4 PH-5 with leases in the folder of their feed, hosts that are killed r
   expect(repeatedBeyondTwoBatches(stage.histories())).toEqual([])
   // Else it would show nothing: a host that is killed at work has something in hand.
   expect(repeated(delivered).length).toBeGreaterThan(0)
-}, 60_000)
+})

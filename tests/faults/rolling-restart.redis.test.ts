@@ -29,7 +29,7 @@ test('LE-12 PH-11 a rolling restart of 4 host processes over 64 ranges delivers 
   expect(written.length).toBeGreaterThan(500)
   expect(missing(written, delivered)).toEqual([])
   expect(repeated(delivered)).toEqual([])
-}, 180_000)
+})
 
 test('PH-4 hosts that are killed lose nothing, and at most two batches a range, which were not stored, come again', async () => {
   await using stage = await FaultStage.open({ ranges: RANGES })
@@ -62,7 +62,7 @@ test('PH-4 hosts that are killed lose nothing, and at most two batches a range, 
 
   expect(missing(written, deliveries(stage.histories()))).toEqual([])
   expect(repeatedBeyondTwoBatches(stage.histories())).toEqual([])
-}, 180_000)
+})
 
 /** Milliseconds until each of the leases had a batch at one of the hosts. */
 async function untilProcessed(

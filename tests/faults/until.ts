@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const POLL_MS = 15
 
 /** Only ends what hangs, as the limits in vitest.config.ts do. */
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 120_000
 
 /** Looks again and again until `condition` holds. Other processes cannot call us back. */
 export async function until(

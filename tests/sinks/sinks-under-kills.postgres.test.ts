@@ -125,4 +125,4 @@ test('JB-6 workers and servers that are killed in the middle leave every sink as
   await store.close()
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
-}, 120_000)
+})

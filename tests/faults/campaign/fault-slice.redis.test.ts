@@ -43,7 +43,7 @@ beforeAll(() => {
   queue = new ScenarioQueue(scenarios, { atOnce: 2, seed: Date.now() })
 })
 
-test.for(SLICE)('%s', { timeout: 180_000 }, async ([, { name }]) => {
+test.for(SLICE)('%s', async ([, { name }]) => {
   const result = await queue?.result(name)
   if (result === undefined) throw new Error('nothing runs')
   console.log(lineOf(result))

@@ -27,7 +27,7 @@ test('LE-5 LE-12 PH-12 workers that know an endpoint only share the ranges out e
   expect(stage.told('fenced')).toBe(0)
   expect(repeated(deliveries(stage.histories()))).toEqual([])
   expect(stage.wrongs(written)).toEqual(NOTHING_WRONG)
-}, 180_000)
+})
 
 test.for([
   { server: 'our gateway', isPlain: false, expirationMs: undefined },
@@ -35,7 +35,6 @@ test.for([
   { server: 'an account, by its official client', isPlain: true, expirationMs: 8_000 },
 ])(
   'PH-4 LE-4 CF-3 a worker at $server that is killed is replaced: nothing is lost, and each key is in order',
-  { timeout: 180_000 },
   async ({ isPlain, expirationMs }) => {
     await using stage = await GatewayStage.open({ isPlain, expirationMs })
     const hosts = await Promise.all(['w1', 'w2', 'w3'].map((name) => stage.startHost(name)))
@@ -85,4 +84,4 @@ test('PH-10 ST-6 a gateway that is killed under workers and a writer comes back:
   expect(stage.failedWrites).toBeGreaterThan(0)
   for (const host of hosts) expect(host.events('connectionFailed')).toBeGreaterThan(0)
   expect(stage.wrongs(written)).toEqual(NOTHING_WRONG)
-}, 180_000)
+})
