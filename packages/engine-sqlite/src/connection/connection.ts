@@ -1,7 +1,13 @@
-import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
+import process from 'node:process'
+import type {
+  DatabaseSync,
+  DatabaseSyncOptions,
+  SQLInputValue,
+  SQLOutputValue,
+  StatementSync,
+} from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { assertPlainFiles } from './assert-plain-files.ts'
-import { openSqlite } from './open-sqlite.ts'
 import type { Row } from './column.ts'
 
 /** One connection with its prepared statements; rows come as arrays. */
@@ -92,4 +98,13 @@ export class Connection {
     }
     return statement
   }
+}
+
+/**
+ * Opens a file, or `:memory:`, with Node's own SQLite. It is loaded only here, so that an older Node can load the rest
+ * and report what it lacks.
+ */
+function openSqlite(place: URL | ':memory:', options: DatabaseSyncOptions): DatabaseSync {
+  const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite')
+  return new Database(place, options)
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '@tidemark/contracts'
+import { isJsonRecord, type JsonRecord } from '@tidemark/contracts/internal'
 import type { FoundCollection } from '../collections/collection-directory.ts'
 import { jsonAnswer, type Answer } from '../protocol/answer.ts'
 import { HEADER } from '../protocol/header-names.ts'
@@ -22,7 +23,6 @@ import { collectionNames } from '../resources/resource-names.ts'
 import type { GatewayRequest, Operation } from '../requests/gateway-request.ts'
 import { parseQueryBody } from '../requests/query-body.ts'
 import { assertCompositeIndex } from './composite-index.ts'
-import { computedPropertiesOf } from './computed-properties.ts'
 import { assertCrossPartition, narrowedScope, plannedRange, queryScope } from './query-scope.ts'
 import { querySource } from './query-source.ts'
 import { answerAllDocuments } from './read-all-documents.ts'
@@ -151,5 +151,16 @@ export const planQuery: Operation = async (request, context) => {
     const plan = queryPlan(query, { parameters, range: plannedRange(open, conditions) })
     assertSupported(plan.queryInfo, request.header(HEADER.supportedFeatures))
     return jsonAnswer(200, plan, { [HEADER.requestCharge]: chargeText(METADATA_CHARGE) })
+  })
+}
+
+/** The computed properties of a container's definition; what cannot be read is none. */
+function computedPropertiesOf(definition: JsonRecord): readonly ComputedProperty[] {
+  const { computedProperties: list } = definition
+  if (!Array.isArray(list)) return []
+  return list.flatMap((property: unknown) => {
+    if (!isJsonRecord(property)) return []
+    const { name, query } = property
+    return typeof name === 'string' && typeof query === 'string' ? [{ name, query }] : []
   })
 }
