@@ -19,7 +19,6 @@ const COMPARED: Readonly<Record<string, string>> = {
   links: 'scripts/broken-links.test.ts',
   'options, events, metrics and commands': 'scripts/reference-pages.test.ts',
   'error codes': 'scripts/errors-page.test.ts',
-  'metrics of the guide': 'scripts/metrics-table.test.ts',
   guarantees: 'scripts/check-guarantees.test.ts',
   rules: 'scripts/spec-rules.test.ts',
   'cases of the gateway': 'scripts/gateway-table.test.ts',

@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { referencePages, stalePages } from './reference-pages.ts'
 import { commandsPage, variableGaps } from './reference/commands-page.ts'
+import { eventGaps, eventsPage } from './reference/events-page.ts'
+import { metricGaps } from './reference/metrics-page.ts'
 import { optionGaps, optionsPage } from './reference/options-page.ts'
 import { PublishedApi } from './reference/read-entries.ts'
 
@@ -17,6 +19,15 @@ describe('the pages of docs/reference (npm run reference)', () => {
     const [[path = '', text = ''] = []] = pages
     expect(stalePages(new Map([[path, `${text}\n`]]))).toEqual([
       'docs/reference/options.md is not what the sources say: npm run reference',
+    ])
+  })
+
+  test('say of each event when it is emitted, and of each metric what it measures', () => {
+    expect(eventGaps(new PublishedApi(ROOT))).toEqual([])
+    expect(metricGaps()).toEqual([])
+    const metric = { name: 'tide.level', kind: 'gauge', unit: 'm', description: '', attributes: [] }
+    expect(metricGaps([metric as never])).toEqual([
+      'tide.level: give it a description and a unit in packages/otel/src/metrics.ts',
     ])
   })
 
@@ -41,7 +52,7 @@ describe('commands', () => {
   })
 })
 
-describe('options are read from sources', () => {
+describe('options and events are read from sources', () => {
   let root: string
 
   beforeEach(() => {
@@ -111,6 +122,39 @@ Has all options of [\`Level\`](#level) without \`depth\`.
 - **\`heightMs\`** \`number\` (ms); default: \`2_000\`; range: any number above 0.
   Height above zero.
 `)
+  })
+
+  test('events with their fields, of interfaces and of unions', () => {
+    const read = api({
+      'src/index.ts': `export type { TideEvents, FlowEvent } from './events.ts'`,
+      'src/events.ts': `
+interface Place { readonly harbour: string }
+type At<Events> = { [Name in keyof Events]: Place & Events[Name] }
+interface Levels {
+  /** It rises. */
+  rose: { readonly metres: number }
+}
+export interface TideEvents extends At<Levels> {
+  fell: Place
+}
+export type FlowEvent =
+  /** It turned. */
+  | ({ readonly kind: 'turned' } & Place)
+  | { readonly kind: 'stopped' }`,
+    })
+    const page = eventsPage(read)
+    expect(page.slice(page.indexOf('### `TideEvents`'))).toBe(`### \`TideEvents\`
+
+- **\`fell\`**
+  Has \`harbour: string\`.
+- **\`rose\`** It rises.
+  Has \`harbour: string\`, \`metres: number\`.
+`)
+    expect(page).toContain('- **`turned`** It turned.\n  Has `harbour: string`.\n')
+    expect(eventGaps(read)).toEqual([
+      '@tidemark/tide FlowEvent stopped: say in a doc comment when it is emitted',
+      '@tidemark/tide TideEvents fell: say in a doc comment when it is emitted',
+    ])
   })
 
   test.each([

@@ -2,6 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { commandsPage } from './reference/commands-page.ts'
+import { eventsPage } from './reference/events-page.ts'
+import { metricsPage } from './reference/metrics-page.ts'
 import { optionsPage } from './reference/options-page.ts'
 import { PublishedApi } from './reference/read-entries.ts'
 
@@ -12,6 +14,8 @@ export function referencePages(root: string = ROOT): ReadonlyMap<string, string>
   const api = new PublishedApi(root)
   return new Map([
     ['docs/reference/options.md', optionsPage(api)],
+    ['docs/reference/events.md', eventsPage(api)],
+    ['docs/reference/metrics.md', metricsPage()],
     ['docs/reference/commands.md', commandsPage(root)],
   ])
 }

@@ -2,13 +2,16 @@ import type { FeedRange, Lsn, PartitionKey } from '@tidemark/contracts'
 
 /** What a pump tells about its work: events of the host, which adds the lease. */
 export interface PumpEvents {
+  /** A page with changes was read of the feed. */
   batchRead: { readonly changes: number; readonly lsn: Lsn }
+  /** The observer has processed a batch. */
   batchDone: {
     readonly changes: number
     readonly lsn: Lsn
     readonly attempt: number
     readonly durationMs: number
   }
+  /** The position was stored with the lease. */
   checkpointed: { readonly lsn: Lsn }
   /**
    * The observer threw. The host retries after `retryInMs`; undefined = it does not. See `failurePolicy`. An AbortError

@@ -24,6 +24,7 @@ export interface HostEvents extends OfLease<PumpEvents> {
   leaseStoreDurability: LeaseDurability
   /** The session in the group started, also again after it had been fenced. */
   joined: { readonly hostName: string; readonly incarnation: string }
+  /** This host has the lease, and works on it from this position on. */
   leaseAcquired: LeaseEventBase & { readonly lsn: Lsn }
   /** Handed over or released, with its last position. */
   leaseReleased: LeaseEventBase & { readonly reason: ReleaseReason }
@@ -59,6 +60,7 @@ export interface HostEvents extends OfLease<PumpEvents> {
   }
   /** The first of a series of failed calls. Work continues until the session's deadline. */
   leaseStoreUnavailable: { readonly operation: string; readonly error: unknown }
+  /** After `leaseStoreUnavailable`: a call succeeded. */
   leaseStoreRecovered: { readonly operation: string }
   /** The session can no longer be relied on: all observers are being closed. The host re-joins. */
   fenced: { readonly cause: 'deadlinePassed' | 'sessionGone' }

@@ -36,12 +36,14 @@ export interface StoreEvents {
   folded: CollectionEventBase & { readonly rangeId: PkRangeId; readonly rows: number }
   /** Documents were refiled by their expiry after a change of `defaultTtl`. */
   expiryReindexed: CollectionEventBase & { readonly documents: number; readonly isDone: boolean }
+  /** Two pkranges took the place of one. */
   rangeSplit: CollectionEventBase & {
     readonly rangeId: PkRangeId
     readonly children: readonly [EventRange, EventRange]
     /** `size`: the range grew above the collection's `splitAboveBytes`. */
     readonly cause: 'request' | 'size'
   }
+  /** One pkrange took the place of two. */
   rangesMerged: CollectionEventBase & {
     readonly rangeIds: readonly [PkRangeId, PkRangeId]
     readonly range: EventRange
