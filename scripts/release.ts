@@ -1,4 +1,6 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempDisposable } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { flag, readArguments, text } from './command-line/read-arguments.ts'
 import { packAll, type Tarball } from './pack-all.ts'
@@ -67,12 +69,13 @@ async function packages(
   mkdirSync(folder, { recursive: true })
   await outputOf(run, 'npm', ['run', 'build'], { cwd: root })
   const tarballs = await packAll(root, folder)
+  // Elsewhere: what is installed below this tree also finds the packages of this tree.
+  await using work = await mkdtempDisposable(join(tmpdir(), 'tidemark-release-'))
   const knip = await run('npx', ['knip'], { cwd: root })
   const problems = [
-    ...(await packProblems(root, { tarballs, folder: join(folder, 'work') })),
+    ...(await packProblems(root, { tarballs, folder: work.path })),
     ...(knip.code === 0 ? [] : [`knip is not content:\n${knip.stdout}${knip.stderr}`.trimEnd()]),
   ]
-  rmSync(join(folder, 'work'), { recursive: true, force: true })
   await writeBills(root, { folder, run })
   const publications = tarballs.map((tarball) => ({ ...tarball, needs: needsOf(root, tarball) }))
   return { problems, publications: publishOrder(publications) }
