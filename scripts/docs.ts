@@ -12,7 +12,7 @@ Checks the documentation against the code, builds it as a site into site/dist, a
 gap ends it with the reason.
 
   --untested  leaves out the tests that compare pages with the code, for those who run \`npm test\`, too
-  --serve     (docs:serve) checks nothing: shows the pages in a browser as you write them`
+  --serve     (docs:serve) builds the site, without checks, and serves it on this machine`
 
 /** Tests that compare pages with the code, by what they compare. */
 const COMPARED: Readonly<Record<string, string>> = {
@@ -48,7 +48,7 @@ async function checkAndBuild(): Promise<void> {
   await step('packages of the site', install)
   await step('types of the site', () => node('site/node_modules/typescript/bin/tsc', '-p', 'site'))
   await step('API reference', writeApi)
-  await step('site', () => node('site/node_modules/vitepress/bin/vitepress.js', 'build', 'site'))
+  await step('site', buildSite)
   await step('pages, links, assets and search of the site', async () => {
     const { pages, problems } = await checkSite()
     failOn(problems)
@@ -61,7 +61,8 @@ async function checkAndBuild(): Promise<void> {
 async function serve(): Promise<void> {
   await install()
   await writeApi()
-  const args = ['site/node_modules/vitepress/bin/vitepress.js', 'dev', 'site']
+  await buildSite()
+  const args = ['site/node_modules/vitepress/bin/vitepress.js', 'preview', 'site']
   await once(spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit' }), 'exit')
 }
 
@@ -74,6 +75,10 @@ function install(): Promise<string> {
 function writeApi(): Promise<string> {
   rmSync(join(ROOT, 'docs/api'), { recursive: true, force: true })
   return node('site/api-reference.ts')
+}
+
+function buildSite(): Promise<string> {
+  return node('site/node_modules/vitepress/bin/vitepress.js', 'build', 'site')
 }
 
 async function step(name: string, run: () => Promise<string> | string): Promise<void> {
