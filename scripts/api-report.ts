@@ -1,11 +1,20 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describeApi, type Entry } from './api/describe-api.ts'
+import { describeApi, type ApiReport, type Entry } from './api/describe-api.ts'
+import { brokenPromises, freezeApi } from './api/released-api.ts'
 
 /** The report of every package, by file name below `api/`. */
-export async function apiReports(root: string): Promise<Map<string, string>> {
-  const reports = new Map<string, string>()
+export async function apiReports(root: string): Promise<Map<string, ApiReport>> {
+  const reports = new Map<string, ApiReport>()
   for (const folder of readdirSync(join(root, 'packages')).sort()) {
     const path = join(root, 'packages', folder, 'package.json')
     if (!existsSync(path)) continue
@@ -35,7 +44,7 @@ export function staleReports(folder: string, reports: ReadonlyMap<string, string
     }
   }
   for (const file of existsSync(folder) ? readdirSync(folder) : []) {
-    if (!reports.has(file)) found.push(`api/${file} belongs to no package`)
+    if (file.endsWith('.txt') && !reports.has(file)) found.push(`api/${file} belongs to no package`)
   }
   return found
 }
@@ -61,18 +70,26 @@ function linesMissingFrom(text: string, other: string): string[] {
 if (import.meta.main) {
   const root = fileURLToPath(new URL('..', import.meta.url))
   const folder = join(root, 'api')
-  const reports = await apiReports(root)
-  if (process.argv.includes('--check')) {
+  const described = await apiReports(root)
+  const reports = new Map([...described].map(([file, { text }]) => [file, text]))
+  const problems = [...described.values()].flatMap((report) => report.problems)
+  if (process.argv.includes('--freeze')) {
+    freezeApi(root, reports)
+    console.log('api: what is public is frozen for the releases of this version')
+  } else if (process.argv.includes('--check')) {
+    problems.push(...brokenPromises(root, reports))
     const stale = staleReports(folder, reports)
-    for (const problem of stale) console.error(problem)
     if (stale.length > 0) {
-      console.error('The public API changed: run `npm run api`, look at the diff, and commit it.')
-      process.exitCode = 1
-    } else console.log(`api: ${reports.size} reports are up to date`)
+      stale.push('The API changed: run `npm run api`, look at the diff, and commit it.')
+    }
+    problems.push(...stale)
   } else {
-    rmSync(folder, { recursive: true, force: true })
-    mkdirSync(folder)
+    mkdirSync(folder, { recursive: true })
+    for (const file of globSync('*.txt', { cwd: folder })) rmSync(join(folder, file))
     for (const [file, report] of reports) writeFileSync(join(folder, file), report)
     console.log(`api: wrote ${reports.size} reports`)
   }
+  for (const problem of problems) console.error(problem)
+  if (problems.length > 0) process.exitCode = 1
+  else console.log(`api: ${reports.size} reports are in order`)
 }

@@ -8,17 +8,33 @@ export type Origin =
   | { readonly kind: 'module'; readonly module: string; readonly name: string }
 
 export interface Declaration {
-  /** Without comments. */
+  /** As a value: a class with its constructor. */
+  readonly whole: Described
+  /** What is left for who has only the type: a class without its constructor. */
+  readonly asType: Described
+  /** It has a comment, or is an interface whose members have. */
+  readonly isExplained: boolean
+  readonly statement: Statement
+}
+
+interface Described {
+  /** Without comments, and without members that are marked `@internal`. */
   readonly text: string
   /** Every identifier that occurs in it. */
   readonly identifiers: ReadonlySet<string>
-  readonly statement: Statement
+}
+
+interface Span {
+  readonly start: number
+  readonly end: number
 }
 
 export interface DeclarationFile {
   readonly path: string
   /** Its text with spaces instead of comments, so that positions stay. */
   readonly text: string
+  /** The comment that the file begins with, or ''. */
+  readonly heading: string
   /** By local name; overloads and merged declarations are several. */
   readonly declarations: ReadonlyMap<string, readonly Declaration[]>
   readonly imports: ReadonlyMap<string, Origin>
@@ -26,6 +42,8 @@ export interface DeclarationFile {
   readonly exports: ReadonlyMap<string, Origin>
   /** The comment right before a position, without the marks of a comment; empty when there is none. */
   commentBefore(position: number): string
+  /** What is exported as a type only. */
+  readonly typesOnly: ReadonlySet<string>
 }
 
 /** Reads one `.d.ts` that `tsc` wrote, or a source. */
@@ -35,12 +53,23 @@ export function readDeclarationFile(path: string): DeclarationFile {
   const error = errors[0]
   if (error !== undefined) throw new Error(`${path} cannot be parsed: ${error.message}`)
   const withoutComments = blank(text, comments)
+  const commentBefore = (position: number): string =>
+    commentText(
+      comments.findLast(({ end }) => end <= position && text.slice(end, position).trim() === '')
+        ?.value ?? '',
+    )
 
   const declarations = new Map<string, Declaration[]>()
   for (const statement of program.body) {
+    const { hidden, constructors, isExplained } = membersOf(program, statement, commentBefore)
+    const described = (left: readonly Span[]): Described => ({
+      text: blank(withoutComments, left).slice(statement.start, statement.end),
+      identifiers: identifiersOf(program, statement, left),
+    })
     const declaration: Declaration = {
-      text: withoutComments.slice(statement.start, statement.end),
-      identifiers: identifiersOf(program, statement),
+      whole: described(hidden),
+      asType: described([...hidden, ...constructors]),
+      isExplained: isExplained || commentBefore(statement.start) !== '',
       statement,
     }
     for (const name of declaredNames(path, statement)) {
@@ -56,9 +85,11 @@ export function readDeclarationFile(path: string): DeclarationFile {
   }
 
   const exports = new Map<string, Origin>()
+  const typesOnly = new Set<string>()
   for (const { entries } of module.staticExports) {
-    for (const { exportName, importName, localName, moduleRequest } of entries) {
+    for (const { exportName, importName, isType, localName, moduleRequest } of entries) {
       if (exportName.name === null) throw new Error(`${path} exports without a name`)
+      if (isType) typesOnly.add(exportName.name)
       if (moduleRequest !== null) {
         const from = origin(path, moduleRequest.value, importName.name ?? '*')
         exports.set(exportName.name, from)
@@ -67,12 +98,17 @@ export function readDeclarationFile(path: string): DeclarationFile {
       }
     }
   }
-  const commentBefore = (position: number): string =>
-    commentText(
-      comments.findLast(({ end }) => end <= position && text.slice(end, position).trim() === '')
-        ?.value ?? '',
-    )
-  return { path, text: withoutComments, declarations, imports, exports, commentBefore }
+  const first = comments[0]
+  return {
+    path,
+    text: withoutComments,
+    heading: first !== undefined && text.slice(0, first.start).trim() === '' ? first.value : '',
+    declarations,
+    imports,
+    exports,
+    typesOnly,
+    commentBefore,
+  }
 }
 
 /** The lines of a doc comment without their stars. */
@@ -96,10 +132,10 @@ function isDeclaration(path: string): boolean {
   return path.endsWith('.d.ts')
 }
 
-/** Comments become spaces, so that positions stay. */
-function blank(text: string, comments: readonly { start: number; end: number }[]): string {
+/** What is in the spans becomes spaces, so that positions stay. */
+function blank(text: string, spans: readonly Span[]): string {
   let result = text
-  for (const { start, end } of comments) {
+  for (const { start, end } of spans) {
     const spaces = text.slice(start, end).replace(/[^\n]/g, ' ')
     result = result.slice(0, start) + spaces + result.slice(end)
   }
@@ -132,11 +168,49 @@ function declaredNames(path: string, statement: Statement): string[] {
   }
 }
 
-function identifiersOf(program: Program, statement: Statement): Set<string> {
+interface Members {
+  /** Marked `@internal`. */
+  readonly hidden: readonly Span[]
+  readonly constructors: readonly Span[]
+  /** A member of an interface has a comment. */
+  readonly isExplained: boolean
+}
+
+function membersOf(
+  program: Program,
+  statement: Statement,
+  commentBefore: DeclarationFile['commentBefore'],
+): Members {
+  const hidden: Span[] = []
+  const constructors: Span[] = []
+  let isExplained = false
+  const judge = (member: Span, isConstructor: boolean): void => {
+    if (/@internal\b/.test(commentBefore(member.start))) hidden.push(member)
+    else if (isConstructor) constructors.push(member)
+  }
+  new Visitor({
+    ClassBody: ({ body }) => {
+      for (const member of body) {
+        judge(member, member.type === 'MethodDefinition' && member.kind === 'constructor')
+      }
+    },
+    TSInterfaceBody: ({ body }) => {
+      for (const member of body) judge(member, false)
+      isExplained ||= body.some((member) => commentBefore(member.start) !== '')
+    },
+  }).visit({ ...program, body: [statement] })
+  return { hidden, constructors, isExplained }
+}
+
+function identifiersOf(
+  program: Program,
+  statement: Statement,
+  except: readonly Span[],
+): Set<string> {
   const names = new Set<string>()
   new Visitor({
-    Identifier: (node) => {
-      names.add(node.name)
+    Identifier: ({ name, start }) => {
+      if (!except.some((span) => span.start <= start && start < span.end)) names.add(name)
     },
   }).visit({ ...program, body: [statement] })
   return names

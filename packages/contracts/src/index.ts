@@ -1,3 +1,10 @@
+/**
+ * What feeds, lease stores, observers and collections are made of, for users and for who writes one of their own.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export { AddressUnavailableError } from './errors/address-unavailable-error.ts'
 export { AllVersionsOffError } from './errors/all-versions-off-error.ts'
 

@@ -1,3 +1,10 @@
+/**
+ * What the packages of Tidemark share, and users need not know.
+ *
+ * @packageDocumentation
+ * @internal
+ */
+
 export { assertNever } from './errors/assert-never.ts'
 export { hideCredentials } from './errors/hide-credentials.ts'
 export { importOptional } from './errors/import-optional.ts'

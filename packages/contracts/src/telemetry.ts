@@ -3,6 +3,7 @@ import type { Change } from './feed/change.ts'
 /** What carries a trace context: a change, or a message with its application properties. */
 export type TelemetryItem = Change | TracedMessage
 
+/** A message that carries the context of a trace. */
 export interface TracedMessage {
   readonly applicationProperties?: Readonly<Record<string, unknown>> | undefined
 }

@@ -1,3 +1,10 @@
+/**
+ * Feeds, documents and leases of an Azure Cosmos DB account.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export {
   exportV3Leases,
   type ExportedLease,

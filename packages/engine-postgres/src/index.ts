@@ -1,3 +1,10 @@
+/**
+ * The engine on PostgreSQL.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export { openPostgresEngine } from './postgres-engine.ts'
 export type { PostgresEngineOptions } from './options.ts'
 export {

@@ -1,2 +1,9 @@
+/**
+ * Copies of a folder, for the command.
+ *
+ * @packageDocumentation
+ * @internal
+ */
+
 export { isStoreOpenToEverybody } from './folder/store-access.ts'
 export { copySqliteStore, markSqliteStoreRestored, type CopiedStore } from './copy-store.ts'

@@ -1,3 +1,10 @@
+/**
+ * The engine with options that only tests set.
+ *
+ * @packageDocumentation
+ * @internal
+ */
+
 import type { StorageEngine } from '@tidemark/store/engine'
 import { openSqliteEngine, type TestedEngineOptions } from './sqlite-engine.ts'
 

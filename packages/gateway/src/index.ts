@@ -1,3 +1,10 @@
+/**
+ * The server that speaks the protocol of Azure Cosmos DB.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export { EMULATOR_KEY } from '@tidemark/contracts/internal'
 export type { GatewayKeys } from './authorization/gateway-keys.ts'
 export { createGateway, type Gateway } from './server/gateway.ts'

@@ -1,3 +1,10 @@
+/**
+ * Jobs on a feed: views, migrations, archives, forwarding, sinks.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export {
   archiveDocuments,
   type ArchiveDocumentsOptions,

@@ -1,3 +1,10 @@
+/**
+ * Leases on Redis or Valkey.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export type {
   RedisClient,
   RedisClusterClient,

@@ -1,3 +1,10 @@
+/**
+ * The lease store with options that only tests set.
+ *
+ * @packageDocumentation
+ * @internal
+ */
+
 import type { RedisClient } from './redis-client.ts'
 import { RedisLeaseStore, type TimedLeaseStoreOptions } from './redis-lease-store.ts'
 

@@ -1,3 +1,10 @@
+/**
+ * Management of queues and topics over HTTP.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export {
   startAdminServer,
   type AdminFailure,

@@ -1,3 +1,10 @@
+/**
+ * Queues and topics over AMQP 1.0.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export {
   startAmqpServer,
   type AmqpFailure,

@@ -1,3 +1,10 @@
+/**
+ * Queues and topics.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export {
   openMessaging,
   type MessageBroker,

@@ -1,3 +1,10 @@
+/**
+ * Hosts in a NestJS application.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export {
   ChangeFeedHandler,
   type ChangeFeedHandlerDecorator,

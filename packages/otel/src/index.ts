@@ -1,3 +1,10 @@
+/**
+ * Spans and metrics for OpenTelemetry.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export { openTelemetry, type OpenTelemetryOptions } from './open-telemetry.ts'
 export { type TraceContextOf } from './trace-context.ts'
 export {

@@ -1,3 +1,10 @@
+/**
+ * Hosts that share out a feed, their lease stores, and the administration of groups.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export { ChangeFeedProcessorHost } from './host/change-feed-processor-host.ts'
 export type { CaughtUpRun } from './host/run-until-caught-up.ts'
 export type {

@@ -80,8 +80,7 @@ import type { FeedRowsPage, FeedTextPage } from './feed/read-page.ts'
  * A handle on one collection: its documents and its change feed.
  *
  * Making a handle does no I/O. The first call finds the collection by name, and from then on the handle refers to that
- * collection. When it is deleted, every call rejects with ERR_NOT_FOUND, also after another collection of the same name
- * is created. Safe to use concurrently.
+ * one. When it is deleted, every call rejects with ERR_NOT_FOUND, also after another was created. Concurrent use is safe.
  */
 export class Collection<T extends DocumentBody = DocumentBody>
   implements DocumentCollection<T>, ChangeFeedSource<T>
@@ -96,6 +95,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
   readonly #feed: CollectionFeed<T>
   readonly #ranges: CollectionRanges
 
+  /** @internal Use `database.collection(id)`. */
   constructor(location: CollectionLocation, found?: FoundCollection) {
     this.id = location.id
     this.databaseId = location.databaseId

@@ -41,6 +41,7 @@ export class Database {
   readonly #context: StoreContext
 
   /** @throws ERR_INVALID_OPTION for an id that no database can have */
+  /** @internal Use `store.database(id)`. */
   constructor(id: string, context: StoreContext) {
     this.id = checkedResourceId('database', id)
     this.#context = context

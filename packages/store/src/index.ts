@@ -1,3 +1,10 @@
+/**
+ * Databases, collections and their feeds.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export type {
   AllVersionsPolicy,
   CollectionDefinition,

@@ -1,3 +1,10 @@
+/**
+ * Time, feeds and hosts under the control of a test.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export { FakeFeed, type FakeFeedOptions } from './fake-feed.ts'
 export type { FakeDocument } from './fake-feed-range.ts'
 export { FakeGroupPositions } from './fake-group-positions.ts'

@@ -1,3 +1,10 @@
+/**
+ * All that an application imports, from one package.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export {
   openStore,
   type EngineStoreOptions,

@@ -5,6 +5,7 @@ import type { PartitionKey } from '../partition-key/partition-key.ts'
 import type { DocumentBody, Stored } from './document.ts'
 import type { PatchOperation } from './patch.ts'
 
+/** What every request takes. */
 export interface RequestOptions {
   /** Ends the call: it rejects with the signal's reason. @default none */
   readonly signal?: AbortSignal | undefined
@@ -65,6 +66,7 @@ export interface WriteResult<T extends DocumentBody> {
   readonly serverTimeMs: number
 }
 
+/** Where the delete stands in the feed, and the store's clock at its commit. */
 export interface DeleteResult {
   readonly lsn: Lsn
   readonly serverTimeMs: number

@@ -13,6 +13,7 @@ declare const continuationBrand: unique symbol
 /** A reader's resume position: opaque printable ASCII, stable over restarts and splits (CF-8). */
 export type Continuation = string & { readonly [continuationBrand]: never }
 
+/** Each document once, at its newest version; or every version and every delete. */
 export type FeedMode = 'latestVersion' | 'allVersions'
 
 /** Where a reader stands in one feed range. */
@@ -44,6 +45,7 @@ export interface ContinuationToken {
 const FORMAT = 'tm1'
 const MODES: Readonly<Record<FeedMode, string>> = { latestVersion: 'L', allVersions: 'A' }
 
+/** The text of a position, for `decodeContinuation`. */
 export function encodeContinuation(token: ContinuationToken): Continuation {
   const positions = token.positions.map(
     ({ range, epoch, lsn: at, purgeStamp }) =>

@@ -47,6 +47,7 @@ export interface LeaseTransition {
   readonly next?: readonly string[] | undefined
 }
 
+/** What happened to a lease. A split range's lease is `split`, one that was divided to have more leases is `cut`. */
 export type LeaseTransitionKind = 'acquired' | 'released' | 'lost' | 'split' | 'cut' | 'joined'
 
 export interface HostNote {
@@ -90,6 +91,7 @@ export function isHostSummary(value: unknown): value is HostSummary {
   )
 }
 
+/** For stores, which read what another release may have written. */
 export function isLeaseTransition(value: unknown): value is LeaseTransition {
   return (
     isObject(value) &&

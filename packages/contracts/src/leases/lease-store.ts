@@ -60,6 +60,7 @@ export interface ObservedClock {
   readonly elapsedMs: number
 }
 
+/** What a host learns by a heartbeat: that its session counts, or why not. */
 export type SyncReply =
   | {
       readonly kind: 'ok'
@@ -90,15 +91,18 @@ export interface PlanRequest {
   readonly rebalances?: boolean | undefined
 }
 
+/** A lease, and the epoch at which the caller believes to hold it. */
 export interface HeldLease {
   readonly leaseId: string
   readonly epoch: number
 }
 
+/** What an acquire gave: the epoch is the new owner's. */
 export interface AcquiredLease extends HeldLease {
   readonly lease: Lease
 }
 
+/** A position to store, refused unless the lease is still held at this epoch. */
 export interface CheckpointRequest extends HeldLease {
   readonly checkpoint: Checkpoint
 }

@@ -18,6 +18,7 @@ export interface Logger {
   error(fields: LogFields, message: string): void
 }
 
+/** A method of `Logger`. */
 export type LogLevel = keyof Logger
 
 /** From the least urgent on. */

@@ -23,18 +23,22 @@ export function parseFeedRangeId(id: string): FeedRange | undefined {
   return minInclusive < maxExclusive ? { minInclusive, maxExclusive } : undefined
 }
 
+/** Whether `outer` has every key of `inner`. */
 export function rangeContains(outer: FeedRange, inner: FeedRange): boolean {
   return outer.minInclusive <= inner.minInclusive && inner.maxExclusive <= outer.maxExclusive
 }
 
+/** Whether the key is in the range. */
 export function rangeContainsEpk(range: FeedRange, epk: string): boolean {
   return range.minInclusive <= epk && epk < range.maxExclusive
 }
 
+/** Whether the ranges have a key in common. */
 export function rangesOverlap(a: FeedRange, b: FeedRange): boolean {
   return a.minInclusive < b.maxExclusive && b.minInclusive < a.maxExclusive
 }
 
+/** Whether both ranges have the same keys. */
 export function rangesEqual(a: FeedRange, b: FeedRange): boolean {
   return a.minInclusive === b.minInclusive && a.maxExclusive === b.maxExclusive
 }

@@ -51,6 +51,7 @@ export interface PostgresQuery {
   types: PostgresTypes
 }
 
+/** A parameter of a statement. */
 export type PostgresValue = string | number | boolean | null | Buffer
 
 export interface PostgresTypes {
@@ -59,6 +60,7 @@ export interface PostgresTypes {
   getTypeParser: any
 }
 
+/** Rows of texts, as the server sends them. */
 export interface PostgresAnswer {
   readonly command: string
   readonly rows: (string | null)[][]

@@ -1,3 +1,10 @@
+/**
+ * Feeds and collections of such a server, over HTTP.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export { CosmosConnection, type CosmosConnectionOptions } from './cosmos-connection.ts'
 export { CosmosDocumentCollection } from './cosmos-document-collection.ts'
 export { readCosmosLeasePrefix, type CosmosLeasePrefixOptions } from './cosmos-lease-prefix.ts'

@@ -27,6 +27,7 @@ import { MessageSubscription } from './subscribe.ts'
 /** Application properties to change. */
 export type PropertiesToModify = Readonly<Record<string, PropertyValue>>
 
+/** Why a message is dead-lettered, and properties to change on it. */
 export interface DeadLetterOptions {
   /** Why, in short; at most 4,096 characters. @default none */
   readonly deadLetterReason?: string | undefined

@@ -32,6 +32,7 @@ export interface NamespaceLimits {
   readonly minDuplicateDetectionHistoryTimeWindow?: Duration | undefined
 }
 
+/** What a namespace is. */
 export interface NamespaceProperties {
   readonly tier: 'Basic' | 'Standard' | 'Premium'
   readonly resourceLock: 'CanNotDelete' | undefined

@@ -57,7 +57,9 @@ export interface SubscriptionName {
   readonly subscription: string
 }
 
+/** What a queue is created with. */
 export interface QueueOptions extends EntityOptions, ReceivingOptions, DuplicateDetectionOptions {}
+/** What a topic is created with. */
 export interface TopicOptions extends EntityOptions, DuplicateDetectionOptions {}
 export interface SubscriptionOptions extends EntityOptions, ReceivingOptions {
   /** A filter that fails: on, the message goes to the dead-letter queue; off, there is no match. @default true */
@@ -66,6 +68,7 @@ export interface SubscriptionOptions extends EntityOptions, ReceivingOptions {
   readonly rules?: readonly RuleOptions[] | undefined
 }
 
+/** Matches messages for which the expression is true. */
 export interface SqlRuleFilter {
   readonly sqlExpression: string
 }
@@ -145,10 +148,12 @@ export interface SubscriptionProperties
   readonly subscriptionName: string
 }
 
+/** A rule as it is stored. */
 export interface RuleProperties extends RuleOptions {
   readonly createdAtUtc: Date
 }
 
+/** When an entity was made, changed and used, and how large it is. */
 export interface RuntimeProperties {
   readonly createdAtUtc: Date
   readonly modifiedAtUtc: Date
@@ -171,11 +176,13 @@ export interface QueueRuntimeProperties extends RuntimeProperties {
   readonly oldestEnqueuedTimeUtc: Date | undefined
 }
 
+/** Counts of a subscription. */
 export interface SubscriptionRuntimeProperties extends Omit<QueueRuntimeProperties, 'name'> {
   readonly topicName: string
   readonly subscriptionName: string
 }
 
+/** Counts of a topic. */
 export interface TopicRuntimeProperties extends RuntimeProperties {
   readonly name: string
   readonly subscriptionCount: number

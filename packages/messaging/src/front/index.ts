@@ -1,3 +1,10 @@
+/**
+ * What servers for other protocols are made of.
+ *
+ * @packageDocumentation
+ * @internal
+ */
+
 export {
   AccessPolicies,
   ALL_RIGHTS,

@@ -72,6 +72,7 @@ export interface DeadLettersPage {
   readonly continuation: string | undefined
 }
 
+/** Letters to redrive or to drop. */
 export interface ChosenDeadLetters {
   /** The processor group of the letters. */
   readonly group: string

@@ -100,7 +100,9 @@ export interface HostEvents extends OfLease<PumpEvents> {
   stopped: { readonly error: unknown }
 }
 
+/** An event of a host. */
 export type HostEventName = keyof HostEvents
+/** Called with the data of one event. */
 export type HostEventListener<Name extends HostEventName> = (event: HostEvents[Name]) => void
 
 export interface HostListenerOptions {

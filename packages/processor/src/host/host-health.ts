@@ -1,5 +1,6 @@
 import type { Lsn } from '@tidemark/contracts'
 
+/** Where a host is between its construction and its end. */
 export type HostStatus =
   /** Constructed. */
   | 'idle'

@@ -1,3 +1,10 @@
+/**
+ * The pure operations of a lease group, which lease stores are tested against.
+ *
+ * @packageDocumentation
+ * @internal
+ */
+
 export {
   applyChanges,
   newGroupState,

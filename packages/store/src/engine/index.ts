@@ -1,3 +1,10 @@
+/**
+ * The contract of storage engines, the rules that they share, and what the gateway calls.
+ *
+ * @packageDocumentation
+ * @internal
+ */
+
 export {
   horizonsAfter,
   pendingDeleteAging,

@@ -69,7 +69,9 @@ export interface StoreEvents {
   listenerFailed: { readonly event: StoreEventName; readonly error: unknown }
 }
 
+/** An event of a store. */
 export type StoreEventName = keyof StoreEvents
+/** Called with the data of one event. */
 export type StoreEventListener<Name extends StoreEventName> = (event: StoreEvents[Name]) => void
 
 /**

@@ -1,3 +1,10 @@
+/**
+ * Queues and topics as storage engines see them: commands, procedures and rules.
+ *
+ * @packageDocumentation
+ * @internal
+ */
+
 export type { CommitSends, NotSent } from './commit-sends.ts'
 export {
   parseDefinition,

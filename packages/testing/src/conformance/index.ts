@@ -1,3 +1,10 @@
+/**
+ * A suite of tests for each contract.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export { leaseStoreConformance } from './lease-store/suite.ts'
 export {
   ComparedLeaseGroup,

@@ -98,6 +98,7 @@ export interface FleetOptions {
   afterJoin?: (() => Promise<void> | void) | undefined
 }
 
+/** A host of a fleet, with what a test does to its process. */
 export interface FleetHost {
   readonly name: string
   readonly host: ChangeFeedProcessorHost<FakeDocument>
@@ -111,6 +112,7 @@ export interface FleetHost {
   }[]
 }
 
+/** What a host of a fleet is started with. */
 export interface StartOptions {
   hostOptions?: HostOptions | undefined
   feedOptions?: FeedOptions | undefined

@@ -1,3 +1,10 @@
+/**
+ * Servers for tests.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export { LOCALHOST_TLS } from './localhost-tls.ts'
 export { ensureNode, type EnsureNodeOptions } from './ensure-node.ts'
 export {

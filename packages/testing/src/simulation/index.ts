@@ -1,3 +1,10 @@
+/**
+ * Your observer, and whole groups, under faults in virtual time.
+ *
+ * @packageDocumentation
+ * @public
+ */
+
 export { CLASS_OF_KIND, FAULT_CLASSES } from './schedule/fault.ts'
 export type { Fault, FaultAction, FaultClass, FaultKind } from './schedule/fault.ts'
 export { generateSchedule } from './schedule/generate-schedule.ts'

@@ -33,6 +33,7 @@ export interface AccessOptions {
   readonly allowedHosts?: readonly string[] | undefined
 }
 
+/** Judges a request: `true` lets it pass, `false` refuses it, a response is the answer. */
 export type Guard = (request: Request) => boolean | Response | Promise<boolean | Response>
 
 /** The answer that refuses a request; undefined: it may pass. */

@@ -44,6 +44,7 @@ export interface RankedFold<T extends DocumentBody = DocumentBody, Value = unkno
   value(ranked: readonly unknown[]): Value | undefined
 }
 
+/** What a view keeps for a key: one value, or a ranked list. */
 export type AnyFold<T extends DocumentBody = DocumentBody> = Fold<T> | RankedFold<T>
 
 /** One fold, whose result is the property `value`, or several by the names of their properties. */

@@ -111,10 +111,12 @@ export const PROFILE: HostProfile = {
   leaving: false,
 }
 
+/** A host of a test. */
 export function identity(host: string, incarnation = `${host}-1`): HostIdentity {
   return { host, incarnation }
 }
 
+/** A heartbeat with defaults. */
 export function syncRequest(
   who: HostIdentity,
   intent: SyncRequest['intent'],
@@ -142,6 +144,7 @@ export async function syncOk(
   return reply as SyncReply & { kind: 'ok' }
 }
 
+/** A checkpoint at an LSN. */
 export function position(value: number, attempts?: BatchAttempts): Checkpoint {
   return {
     continuation: continuationOf(`position/${value}|"ü" ${value}`),
@@ -155,6 +158,7 @@ export function continuationOf(text: string): Continuation {
   return text as Continuation
 }
 
+/** Leases over equal ranges, all at one position. */
 export function newLeases(count: number, start = 0): NewLease[] {
   return evenRanges(count, KEY).map((range) => ({ range, checkpoint: position(start) }))
 }

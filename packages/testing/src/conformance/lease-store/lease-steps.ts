@@ -78,6 +78,7 @@ export interface AcquireStep {
   readonly leases: readonly number[]
 }
 
+/** What only an owner may do with its leases. */
 export interface OwnerStep {
   readonly kind: 'checkpoint' | 'release' | 'reconcile'
   readonly who: StepCaller
@@ -109,6 +110,7 @@ export interface StepWrite {
   readonly at: StepPosition | undefined
 }
 
+/** A position to store, as a step has it. */
 export interface StepPosition {
   readonly lsn: number
   readonly text: string

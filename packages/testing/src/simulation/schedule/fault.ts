@@ -9,6 +9,7 @@ export const FAULT_CLASSES = [
   'operator',
   'fleet',
 ] as const
+/** What faults can be chosen by. */
 export type FaultClass = (typeof FAULT_CLASSES)[number]
 
 /** Which process: the one in this place among those that live when the fault comes, counted round. */
@@ -108,10 +109,13 @@ export type FaultAction =
   /** A host ends gracefully. */
   | { readonly kind: 'leave'; readonly host: Place }
 
+/** What can go wrong. */
 export type FaultKind = FaultAction['kind']
 
+/** What goes wrong, and when. */
 export type Fault = FaultAction & { readonly atMs: number }
 
+/** By what a fault disturbs. */
 export const CLASS_OF_KIND: Readonly<Record<FaultKind, FaultClass>> = {
   link: 'network',
   storePause: 'store',
