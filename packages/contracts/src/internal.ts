@@ -94,6 +94,8 @@ export {
   describeValue,
   optionGroup,
   optionHaving,
+  optionOf,
+  optionWhole,
   option,
   requiredOption,
   optionRule,

@@ -12,7 +12,7 @@ import {
   textLogger,
   type Logger as TidemarkLogger,
 } from '@tidemark/contracts'
-import { checkOptions, option, optionRule, type OptionRules } from '@tidemark/contracts/internal'
+import { checkOptions, option, optionOf, type OptionRules } from '@tidemark/contracts/internal'
 import {
   ChangeFeedProcessorHost,
   type ChangeFeedProcessorHostOptions,
@@ -26,10 +26,7 @@ const CONTEXT = 'Tidemark'
 
 /** Each host checks the other options. */
 const OWN_RULES: OptionRules<Pick<TidemarkModuleOptions, 'onHostFailure' | 'close'>> = {
-  onHostFailure: optionRule(
-    "'report' or 'shutDown'",
-    (value) => value === 'report' || value === 'shutDown',
-  ),
+  onHostFailure: optionOf('report', 'shutDown'),
   close: option.function,
 }
 

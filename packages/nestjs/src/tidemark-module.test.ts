@@ -231,7 +231,7 @@ test('a host that cannot start lets the application not start, and the others ar
 test.each([
   ['a feed that nobody provides', { ...HANDLER, feed: 'nothing' }, {}, 'token nothing of feed'],
   ['an option that there is not', HANDLER, { hostOption: {} }, 'there is no option hostOption'],
-  ['another wrong option', HANDLER, { onHostFailure: 'die' }, "'report' or 'shutDown'"],
+  ['another wrong option', HANDLER, { onHostFailure: 'die' }, '"report" or "shutDown"'],
   ['a token of something else', { ...HANDLER, leases: ORDERS }, {}, 'must be a lease store'],
 ])('%s keeps the application from starting, and is named', async (_, options, more, message) => {
   const Mailer = mailer(() => {}, options)

@@ -5,6 +5,8 @@ import {
   option,
   optionGroup,
   optionHaving,
+  optionOf,
+  optionWhole,
   requiredOption,
   type OptionRules,
 } from './check-options.ts'
@@ -12,6 +14,8 @@ import {
 interface Options {
   readonly feed?: object
   readonly name?: string
+  readonly version?: 1 | 2 | 'none'
+  readonly port?: number
   readonly keys?: readonly string[]
   readonly policy?: string | { readonly maxAttempts?: number }
   readonly feedOptions?: { readonly startFromBeginning?: boolean; readonly maxItemCount?: number }
@@ -20,6 +24,8 @@ interface Options {
 const rules: OptionRules<Options> = {
   feed: requiredOption(optionHaving('a feed', 'read')),
   name: option.text,
+  version: optionOf(1, 2, 'none'),
+  port: optionWhole(0, 65_535),
   keys: { ...optionHaving('a list', 'map'), secret: true },
   policy: {
     ...optionGroup({ maxAttempts: option.number }),
@@ -49,6 +55,10 @@ describe('options that cannot be right are refused by name', () => {
     [{ feed: {} }, 'feed must be a feed, got an object (Object)'],
     [{ feed: Promise.resolve(feed) }, 'feed must be a feed, got a promise (is an await missing?)'],
     [{ feed, name: 5 }, 'name must be a text, got 5'],
+    [{ feed, version: '1' }, 'version must be 1 or 2 or "none", got "1"'],
+    [{ feed, port: 0.5 }, 'port must be a whole number from 0 to 65535, got 0.5'],
+    [{ feed, port: 65_536 }, 'port must be a whole number from 0 to 65535, got 65536'],
+    [{ feed, port: '80' }, 'port must be a whole number from 0 to 65535, got "80"'],
     [{ feed, name: null }, 'name must be a text, got null'],
     [{ feed, feedOptions: [] as unknown, name: [] }, 'name must be a text, got an object (Array)'],
     [{ feed, feedOptions: 'all' }, 'feedOptions must be an object of options, got "all"'],

@@ -72,6 +72,19 @@ export function optionRule(expected: string, accepts: (value: unknown) => boolea
   return { expected, accepts }
 }
 
+/** One of these values. */
+export function optionOf(...values: readonly (string | number)[]): OptionRule {
+  const expected = values.map((value) => JSON.stringify(value)).join(' or ')
+  return optionRule(expected, (given) => values.some((value) => value === given))
+}
+
+export function optionWhole(min: number, max: number): OptionRule {
+  return optionRule(
+    `a whole number from ${min} to ${max}`,
+    (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
+  )
+}
+
 export function requiredOption(optional: OptionRule): OptionRule {
   return { ...optional, required: true }
 }

@@ -15,7 +15,7 @@ import {
 import {
   checkOptions,
   option,
-  optionRule,
+  optionOf,
   requiredOption,
   type OptionRules,
 } from '@tidemark/contracts/internal'
@@ -66,7 +66,7 @@ const RULES: OptionRules<ExportV3LeasesOptions> = {
   group: requiredOption(option.text),
   reader: requiredOption(v3ReaderRule),
   drainTimeoutMs: option.number,
-  purpose: optionRule('export or preview', (value) => value === 'export' || value === 'preview'),
+  purpose: optionOf('export', 'preview'),
   clock: option.clock,
   signal: option.signal,
 }

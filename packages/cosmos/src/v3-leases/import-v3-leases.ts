@@ -18,7 +18,7 @@ import {
 import {
   checkOptions,
   option,
-  optionRule,
+  optionOf,
   requiredOption,
   type OptionRules,
 } from '@tidemark/contracts/internal'
@@ -63,7 +63,7 @@ const RULES: OptionRules<ImportV3LeasesOptions> = {
   feed: requiredOption(option.feed),
   reader: v3ReaderRule,
   startWithout: option.anything,
-  purpose: optionRule('import or preview', (value) => value === 'import' || value === 'preview'),
+  purpose: optionOf('import', 'preview'),
   clock: option.clock,
   signal: option.signal,
 }

@@ -1,6 +1,7 @@
 import { InvalidOptionError, type RequestOptions } from '@tidemark/contracts'
 import {
   option,
+  optionOf,
   optionRule,
   requiredOption,
   type OptionRule,
@@ -40,10 +41,7 @@ export const v3ProcessorRules: OptionRules<V3ProcessorOptions> = {
   ),
 }
 
-export const v3ReaderRule: OptionRule = optionRule(
-  `one of ${['dotnet', 'java', 'javaHandleChanges'].join(', ')}`,
-  (value) => value === 'dotnet' || value === 'java' || value === 'javaHandleChanges',
-)
+export const v3ReaderRule: OptionRule = optionOf('dotnet', 'java', 'javaHandleChanges')
 
 const EXPIRATION_INTERVAL_MS = 60_000
 

@@ -1,5 +1,5 @@
 import { checkedGroupName, type DocumentBody } from '@tidemark/contracts'
-import { checkOptions, option, type OptionRules } from '@tidemark/contracts/internal'
+import { checkOptions, option, optionOf, type OptionRules } from '@tidemark/contracts/internal'
 import type { Collection } from '@tidemark/store'
 import { sinkRule, type Sink } from '../sync/sink.ts'
 import {
@@ -37,7 +37,7 @@ const RULES: OptionRules<ArchiveOptions<never>> = {
   sink: sinkRule,
   group: option.text,
   maxItemCount: option.number,
-  onHorizonPassed: option.text,
+  onHorizonPassed: optionOf('fail', 'resync'),
   stopWhenCaughtUp: option.flag,
 }
 

@@ -8,9 +8,10 @@ import {
 import {
   checkOptions,
   option,
-  requiredOption,
   optionGroup,
+  optionOf,
   optionRule,
+  requiredOption,
   type OptionRules,
 } from '@tidemark/contracts/internal'
 import type { Collection, Database, PartitionKeyOption } from '@tidemark/store'
@@ -18,7 +19,6 @@ import {
   collectionRule,
   databaseRule,
   jobRules,
-  oneOf,
   resolvePageItems,
   resolveProgressInterval,
   type JobOptions,
@@ -99,8 +99,8 @@ export const migrationRules: OptionRules<
   job: requiredOption(option.text),
   source: collectionRule,
   leases: requiredOption(option.leases),
-  expiry: oneOf('carry', 'ignore'),
-  deletes: oneOf('apply', 'ignore'),
+  expiry: optionOf('carry', 'ignore'),
+  deletes: optionOf('apply', 'ignore'),
   clock: option.clock,
 }
 

@@ -10,12 +10,13 @@ import {
 import {
   checkOptions,
   option,
+  optionOf,
   optionRule,
   requiredOption,
   type OptionRules,
 } from '@tidemark/contracts/internal'
 import type { HostOptions } from '@tidemark/processor'
-import { feedJobRules, oneOf, type FeedJobOptions } from '../workers/job-options.ts'
+import { feedJobRules, type FeedJobOptions } from '../workers/job-options.ts'
 import type { SinkEntry } from './sink-entry.ts'
 import type { Sink } from './sink.ts'
 import type { SyncEvent } from './sync-events.ts'
@@ -48,7 +49,7 @@ const RULES: OptionRules<SyncOptions<never>> = {
     optionRule('a sink: an object with a function write(batch, context), or that function', isSink),
   ),
   group: requiredOption(option.text),
-  deletes: oneOf('apply', 'ignore'),
+  deletes: optionOf('apply', 'ignore'),
 }
 
 const DEFAULT_MAX_BATCH_MS = 600_000

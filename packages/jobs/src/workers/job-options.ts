@@ -11,7 +11,6 @@ import {
 import {
   option,
   optionHaving,
-  optionRule,
   requiredOption,
   type OptionRule,
   type OptionRules,
@@ -82,12 +81,6 @@ export const databaseRule: OptionRule = requiredOption(
 export const collectionRule: OptionRule = requiredOption(
   optionHaving('a collection of a store', 'readRecord', 'readFeedRanges'),
 )
-
-/** One of these texts. */
-export function oneOf(...texts: readonly string[]): OptionRule {
-  const expected = texts.map((text) => `"${text}"`).join(' or ')
-  return optionRule(expected, (value) => texts.some((text) => text === value))
-}
 
 /** Items of a page, which a job commits or writes as one. */
 const DEFAULT_PAGE_ITEMS = 1_000

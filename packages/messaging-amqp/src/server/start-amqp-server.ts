@@ -10,6 +10,7 @@ import {
   option,
   optionHaving,
   optionRule,
+  optionWhole,
   reachableHost,
   requiredOption,
   type OptionRules,
@@ -120,14 +121,14 @@ const RULES: OptionRules<AmqpServerOptions> = {
     secret: true,
   }),
   host: option.text,
-  port: wholeNumber(0, 65_535),
+  port: optionWhole(0, 65_535),
   tls: optionRule(
     'a certificate and its key',
     (value) => typeof value === 'object' && value !== null,
   ),
   insecureAmqp: option.flag,
-  maxConnections: wholeNumber(1, 1_000_000),
-  maxLinksPerConnection: wholeNumber(1, 65_536),
+  maxConnections: optionWhole(1, 1_000_000),
+  maxLinksPerConnection: optionWhole(1, 65_536),
   onFailure: option.function,
 }
 
@@ -206,11 +207,4 @@ function assertSafe(host: string, { policies, tls, insecureAmqp }: AmqpServerOpt
         `or, in a network that you trust, allow it (insecureAmqp; --insecure-amqp)`,
     )
   }
-}
-
-function wholeNumber(min: number, max: number): ReturnType<typeof optionRule> {
-  return optionRule(
-    `a whole number from ${min} to ${max}`,
-    (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
-  )
 }

@@ -10,7 +10,7 @@ import {
   type RequestOptions,
   type SinkCallOptions,
 } from '@tidemark/contracts'
-import { checkOptions, optionRule, type OptionRules } from '@tidemark/contracts/internal'
+import { checkOptions, optionOf, optionRule, type OptionRules } from '@tidemark/contracts/internal'
 import {
   ACTIVE,
   deadLetterPath,
@@ -47,7 +47,7 @@ export interface QueueDeadLettersOptions {
 }
 
 const RULES: OptionRules<QueueDeadLettersOptions> = {
-  partitionKeyVersion: optionRule('1 or 2', (value) => value === 1 || value === 2),
+  partitionKeyVersion: optionOf(1, 2),
   redriveCacheMs: optionRule('0 or more', (value) => typeof value === 'number' && value >= 0),
 }
 const REDRIVE_CACHE_MS = 1_000

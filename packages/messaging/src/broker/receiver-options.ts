@@ -2,7 +2,9 @@ import { InvalidOptionError } from '@tidemark/contracts'
 import {
   checkOptions,
   option,
+  optionOf,
   optionRule,
+  optionWhole,
   requiredOption,
   type OptionRules,
 } from '@tidemark/contracts/internal'
@@ -85,12 +87,12 @@ const duration = optionRule(
   'milliseconds, 0 or more',
   (value) => typeof value === 'number' && value >= 0,
 )
-const sequenceNumber = wholeNumber(0, Number.MAX_SAFE_INTEGER)
+const sequenceNumber = optionWhole(0, Number.MAX_SAFE_INTEGER)
 
 const RECEIVER_RULES: OptionRules<ReceiverOptions> = {
-  receiveMode: oneOf('peekLock', 'receiveAndDelete'),
-  subQueueType: oneOf('deadLetter'),
-  prefetchCount: wholeNumber(0, MAX_MESSAGES),
+  receiveMode: optionOf('peekLock', 'receiveAndDelete'),
+  subQueueType: optionOf('deadLetter'),
+  prefetchCount: optionWhole(0, MAX_MESSAGES),
   maxAutoLockRenewalDurationInMs: duration,
 }
 const ACCEPT_RULES: OptionRules<AcceptSessionOptions> = {
@@ -109,7 +111,7 @@ const PEEK_RULES: OptionRules<PeekOptions> = {
 }
 const SUBSCRIBE_RULES: OptionRules<SubscribeOptions> = {
   autoCompleteMessages: option.flag,
-  maxConcurrentCalls: wholeNumber(1, MAX_CONCURRENT_CALLS),
+  maxConcurrentCalls: optionWhole(1, MAX_CONCURRENT_CALLS),
   signal: option.signal,
 }
 const HANDLER_RULES: OptionRules<MessageHandlers> = {
@@ -178,7 +180,7 @@ export function checkHandlers<Body>(handlers: MessageHandlers<Body>): void {
 }
 
 export function checkMessageCount(maxMessageCount: number): void {
-  const { accepts, expected } = wholeNumber(1, MAX_MESSAGES)
+  const { accepts, expected } = optionWhole(1, MAX_MESSAGES)
   if (!accepts(maxMessageCount)) {
     throw new InvalidOptionError(`maxMessageCount must be ${expected}, got ${maxMessageCount}`)
   }
@@ -200,18 +202,4 @@ export function checkedSequenceNumbers(numbers: number | readonly number[]): rea
     )
   }
   return [...new Set(list)]
-}
-
-function wholeNumber(min: number, max: number): ReturnType<typeof optionRule> {
-  return optionRule(
-    `a whole number from ${min} to ${max}`,
-    (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
-  )
-}
-
-function oneOf(...values: readonly string[]): ReturnType<typeof optionRule> {
-  return optionRule(
-    values.map((value) => `'${value}'`).join(' or '),
-    (value) => typeof value === 'string' && values.includes(value),
-  )
 }

@@ -1,4 +1,4 @@
-import { option, optionRule, requiredOption } from '@tidemark/contracts/internal'
+import { option, optionOf, optionRule, requiredOption } from '@tidemark/contracts/internal'
 import {
   keyOf,
   optionsOf,
@@ -7,7 +7,6 @@ import {
   type KeyRules,
   type Values,
 } from './config-reader.ts'
-import { optionOf } from './namespace.ts'
 import type { CorrelationRuleFilter, RuleOptions } from './options.ts'
 
 const GROUP = optionRule(

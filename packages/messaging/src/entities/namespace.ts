@@ -3,6 +3,7 @@ import {
   checkOptions,
   describeValue,
   optionGroup,
+  optionOf,
   optionRule,
   type OptionRule,
   type OptionRules,
@@ -53,14 +54,6 @@ export const DURATION: OptionRule = optionRule(
   'a duration, such as "PT1M30S"',
   (value) => typeof value === 'string' || typeof value === 'number',
 )
-
-/** One of these texts. */
-export function optionOf(...values: readonly string[]): OptionRule {
-  return optionRule(
-    values.map((value) => JSON.stringify(value)).join(' or '),
-    (given) => typeof given === 'string' && values.includes(given),
-  )
-}
 
 export const LIMIT_RULES: OptionRules<NamespaceLimits> = {
   minAutoDeleteOnIdle: DURATION,

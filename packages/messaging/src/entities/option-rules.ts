@@ -1,11 +1,12 @@
 import {
   option,
   optionGroup,
+  optionOf,
   optionRule,
   requiredOption,
   type OptionRules,
 } from '@tidemark/contracts/internal'
-import { DURATION, optionOf } from './namespace.ts'
+import { DURATION } from './namespace.ts'
 import type {
   CorrelationRuleFilter,
   QueueOptions,

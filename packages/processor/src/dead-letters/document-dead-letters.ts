@@ -19,8 +19,9 @@ import {
   changeEpk,
   checkOptions,
   option,
-  requiredOption,
+  optionOf,
   optionRule,
+  requiredOption,
   type OptionRules,
 } from '@tidemark/contracts/internal'
 import { DeadLetterContents } from './dead-letter-contents.ts'
@@ -89,7 +90,7 @@ export interface DeadLettersOutcome {
 }
 
 const RULES: OptionRules<DocumentDeadLettersOptions> = {
-  partitionKeyVersion: optionRule('1 or 2', (value) => value === 1 || value === 2),
+  partitionKeyVersion: optionOf(1, 2),
   redriveCacheMs: option.number,
   clock: option.clock,
   random: option.random,

@@ -2,7 +2,9 @@ import {
   option,
   optionGroup,
   optionHaving,
+  optionOf,
   optionRule,
+  optionWhole,
   requiredOption,
   type OptionRule,
   type OptionRules,
@@ -44,23 +46,20 @@ const someText = optionRule(
 )
 
 const feedOptions: Settings<FeedOptions, OpenFeedOption> = {
-  maxItemCount: optionRule(
-    `a whole number from 1 to ${MAX_COUNT}, or -1`,
-    (value) => value === -1 || isWhole(value, 1, MAX_COUNT),
-  ),
+  maxItemCount: orElse(optionWhole(1, MAX_COUNT), optionOf(-1)),
   startFromBeginning: by(option.flag, false),
   startTime: optionHaving('a Date', 'getTime'),
   startContinuation: option.text,
   partitionKeyRangeId: someText,
-  leasesPerRange: by(whole(1, MAX_LEASES_PER_RANGE), 1),
-  balanceBy: by(oneOf('count', 'load'), 'count' as const),
+  leasesPerRange: by(optionWhole(1, MAX_LEASES_PER_RANGE), 1),
+  balanceBy: by(optionOf('count', 'load'), 'count' as const),
   pendingDeletes: option.flag,
-  mode: by(oneOf('latestVersion', 'allVersions'), 'latestVersion'),
-  onHorizonPassed: by(oneOf('fail', 'resync'), 'fail'),
+  mode: by(optionOf('latestVersion', 'allVersions'), 'latestVersion'),
+  onHorizonPassed: by(optionOf('fail', 'resync'), 'fail'),
 }
 
 const failurePolicy: Settings<FailurePolicyOptions, 'mode'> = {
-  mode: requiredOption(oneOf('retryForever', 'deadLetter', 'haltRange')),
+  mode: requiredOption(optionOf('retryForever', 'deadLetter', 'haltRange')),
   maxAttempts: count(1, 5),
   maxConsecutiveDeadLetters: count(1, 100),
 }
@@ -75,7 +74,7 @@ const checkpointFrequency = {
         value !== null &&
         ('everyChanges' in value || 'everyMs' in value)),
   ),
-  within: { everyChanges: whole(1, MAX_COUNT), everyMs: interval },
+  within: { everyChanges: optionWhole(1, MAX_COUNT), everyMs: interval },
 }
 
 const hostOptions: Settings<HostOptions, OpenHostOption> = {
@@ -105,16 +104,16 @@ const hostOptions: Settings<HostOptions, OpenHostOption> = {
   ),
   maxConcurrentKeys: count(1, 1),
   laneWindowChanges: count(1, 10_000),
-  maxConcurrentObservers: whole(1, MAX_COUNT),
+  maxConcurrentObservers: optionWhole(1, MAX_COUNT),
   readAheadPages: count(1, 1),
   retryDelayMs: by(interval, 200),
   retryMaxDelayMs: by(interval, 30_000),
-  handoffTimeoutMs: by(whole(0, MAX_INTERVAL_MS), 30_000),
-  shutdownTimeoutMs: by(whole(0, MAX_INTERVAL_MS), 30_000),
-  abortGraceMs: by(whole(0, MAX_INTERVAL_MS), 5_000),
+  handoffTimeoutMs: by(optionWhole(0, MAX_INTERVAL_MS), 30_000),
+  shutdownTimeoutMs: by(optionWhole(0, MAX_INTERVAL_MS), 30_000),
+  abortGraceMs: by(optionWhole(0, MAX_INTERVAL_MS), 5_000),
   startTimeoutMs: by(interval, 30_000),
   leaseStoreTimeoutMs: interval,
-  onLeaseStoreLoss: oneOf('recover', 'stop'),
+  onLeaseStoreLoss: optionOf('recover', 'stop'),
 }
 
 const deadLetters = optionHaving('an object with a function put', 'put')
@@ -164,20 +163,7 @@ function by<Value>(rule: OptionRule, byDefault: Value): Setting<Value> {
 }
 
 function count(min: number, byDefault: number): Setting<number> {
-  return by(whole(min, MAX_COUNT), byDefault)
-}
-
-function whole(min: number, max: number): OptionRule {
-  return optionRule(`a whole number from ${min} to ${max}`, (value) => isWhole(value, min, max))
-}
-
-function isWhole(value: unknown, min: number, max: number): boolean {
-  return typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max
-}
-
-function oneOf(...values: readonly unknown[]): OptionRule {
-  const expected = values.map((one) => `'${String(one)}'`).join(' or ')
-  return optionRule(expected, (value) => values.includes(value))
+  return by(optionWhole(min, MAX_COUNT), byDefault)
 }
 
 function orElse(rule: OptionRule, other: OptionRule): OptionRule {

@@ -10,7 +10,7 @@ import {
   type Resynchronization,
   type StartPosition,
 } from '@tidemark/contracts'
-import { checkOptions, option, type OptionRules } from '@tidemark/contracts/internal'
+import { checkOptions, option, optionOf, type OptionRules } from '@tidemark/contracts/internal'
 import { resolveItemCount } from '../paging/item-count.ts'
 
 export interface ChangesOptions<T extends DocumentBody> {
@@ -80,7 +80,7 @@ const RULES: OptionRules<ChangesOptions<never>> = {
   follow: option.flag,
   filter: option.function,
   pendingDeletes: option.flag,
-  onHorizonPassed: option.anything,
+  onHorizonPassed: optionOf('fail', 'resync'),
   signal: option.signal,
 }
 
@@ -90,14 +90,8 @@ export function resolveChangesOptions<T extends DocumentBody>(
 ): ResolvedChangesOptions<T> {
   checkOptions(options, RULES)
   const { from = 'now', range = FULL_RANGE, follow = true, pendingDeletes = true } = options
-  const { onHorizonPassed = 'fail' } = options
   if (!(range.minInclusive < range.maxExclusive)) {
     throw new InvalidOptionError(`range ${range.minInclusive}-${range.maxExclusive} is empty`)
-  }
-  if (onHorizonPassed !== 'fail' && onHorizonPassed !== 'resync') {
-    throw new InvalidOptionError(
-      `onHorizonPassed must be "fail" or "resync", got ${JSON.stringify(onHorizonPassed)}`,
-    )
   }
   return {
     mode: checkedFeedMode(options.mode),
@@ -107,7 +101,7 @@ export function resolveChangesOptions<T extends DocumentBody>(
     follow,
     filter: options.filter,
     pendingDeletes,
-    onHorizonPassed,
+    onHorizonPassed: options.onHorizonPassed ?? 'fail',
     signal: options.signal,
   }
 }
