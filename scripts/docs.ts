@@ -17,6 +17,7 @@ gap ends it with the reason.
 /** Tests that compare pages with the code, by what they compare. */
 const COMPARED: Readonly<Record<string, string>> = {
   links: 'scripts/broken-links.test.ts',
+  'commands and blocks of code': 'scripts/fences.test.ts',
   'options, events, metrics and commands': 'scripts/reference-pages.test.ts',
   'error codes': 'scripts/errors-page.test.ts',
   guarantees: 'scripts/check-guarantees.test.ts',
