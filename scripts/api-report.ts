@@ -8,9 +8,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describeApi, type ApiReport, type Entry } from './api/describe-api.ts'
 import { brokenPromises, freezeApi } from './api/released-api.ts'
+import { ROOT } from './repository.ts'
 
 /** The report of every package, by file name below `api/`. */
 export async function apiReports(root: string): Promise<Map<string, ApiReport>> {
@@ -68,16 +68,15 @@ function linesMissingFrom(text: string, other: string): string[] {
 }
 
 if (import.meta.main) {
-  const root = fileURLToPath(new URL('..', import.meta.url))
-  const folder = join(root, 'api')
-  const described = await apiReports(root)
+  const folder = join(ROOT, 'api')
+  const described = await apiReports(ROOT)
   const reports = new Map([...described].map(([file, { text }]) => [file, text]))
   const problems = [...described.values()].flatMap((report) => report.problems)
   if (process.argv.includes('--freeze')) {
-    freezeApi(root, reports)
+    freezeApi(ROOT, reports)
     console.log('api: what is public is frozen for the releases of this version')
   } else if (process.argv.includes('--check')) {
-    problems.push(...brokenPromises(root, reports))
+    problems.push(...brokenPromises(ROOT, reports))
     const stale = staleReports(folder, reports)
     if (stale.length > 0) {
       stale.push('The API changed: run `npm run api`, look at the diff, and commit it.')

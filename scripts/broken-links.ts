@@ -1,14 +1,13 @@
 import { pageOf } from './repository.ts'
 
 const LINK = /\[[^\]]*\]\((?<target>[^)\s]+)(?:\s+"[^"]*")?\)/g
-const FENCE = /^```[\s\S]*?^```/gm
 
 /** Reads a page of the repository; `''` for another file or a folder, undefined when there is nothing. */
 export type ReadPage = (path: string) => string | undefined
 
 /** Links of a page that lead to no file of the repository, or to no heading of it; by its address on the main branch, too. */
 export function brokenLinks(path: string, readPage: ReadPage): readonly string[] {
-  const text = (readPage(path) ?? '').replaceAll(FENCE, '')
+  const text = withoutFences(readPage(path) ?? '')
   return [...text.matchAll(LINK)].flatMap(({ groups }) => {
     const link = groups?.['target'] ?? ''
     const inTree = link.replace(pageOf('', 'blob'), '/').replace(pageOf('', 'tree'), '/')
@@ -23,8 +22,13 @@ export function brokenLinks(path: string, readPage: ReadPage): readonly string[]
 }
 
 function headingsOf(page: string): ReadonlySet<string> {
-  const lines = page.replaceAll(FENCE, '').match(/^#+ .*$/gm) ?? []
+  const lines = withoutFences(page).match(/^#+ .*$/gm) ?? []
   return new Set(lines.map((line) => headingAnchor(line.replace(/^#+ /, ''))))
+}
+
+/** A page without its examples: what looks like a link or a heading there is none. */
+export function withoutFences(markdown: string): string {
+  return markdown.replaceAll(/^```[\s\S]*?^```/gm, '')
 }
 
 /** The anchor that GitHub gives to a heading, and so does our site. */

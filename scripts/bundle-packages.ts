@@ -1,13 +1,11 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { ROOT } from './repository.ts'
 
 // `npm run bundle`: makes the JavaScript of the packages, a few files for each, unless it is newer than its sources. `tsc -b` makes
 // their declarations. Node's loader takes most of its time for the number of files (decision 0045).
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 interface Manifest {
   readonly bin?: Readonly<Record<string, string>>

@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { ROOT } from './repository.ts'
 
 const DIRECTIVE = /(?:oxlint|eslint)-disable(?:-next-line|-line)?\b(?<rest>.*)/
 const NAMED_WITH_REASON = /^\s+[\w/@-]+(?:\s*,\s*[\w/@-]+)*\s+--\s+\S{2,}/
@@ -14,13 +14,12 @@ export function unexplainedDisables(path: string, text: string): string[] {
 }
 
 if (import.meta.main) {
-  const root = fileURLToPath(new URL('..', import.meta.url))
   const files = globSync('{packages/*/src,examples/*,tests,bench}/**/*.ts', {
-    cwd: root,
+    cwd: ROOT,
     exclude: (name) => name.includes('node_modules') || name.endsWith('/dist'),
   })
   const found = files.flatMap((file) =>
-    unexplainedDisables(file, readFileSync(`${root}/${file}`, 'utf8')),
+    unexplainedDisables(file, readFileSync(`${ROOT}/${file}`, 'utf8')),
   )
   for (const problem of found) console.error(problem)
   if (found.length > 0) process.exitCode = 1

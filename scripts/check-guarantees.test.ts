@@ -1,9 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { brokenGuarantees, type ReadFile } from './check-guarantees.ts'
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
+import { ROOT } from './repository.ts'
 
 const ofRepository: ReadFile = (path) => {
   const full = ROOT + path

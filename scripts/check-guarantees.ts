@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, normalize } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { ROOT } from './repository.ts'
 
 const PAGE = 'docs/guarantees.md'
 /** What is promised under each fault, in this order. */
@@ -88,9 +88,8 @@ function numbersIn(answer: string): readonly string[] {
 }
 
 if (import.meta.main) {
-  const root = fileURLToPath(new URL('..', import.meta.url))
   const readFile: ReadFile = (path) =>
-    existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : undefined
+    existsSync(join(ROOT, path)) ? readFileSync(join(ROOT, path), 'utf8') : undefined
   const problems = brokenGuarantees(readFile(PAGE) ?? '', readFile)
   for (const problem of problems) console.error(problem)
   if (problems.length > 0) process.exitCode = 1

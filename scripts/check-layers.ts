@@ -1,8 +1,8 @@
-import { fileURLToPath } from 'node:url'
 import { importCycleViolations } from './layers/import-cycles.ts'
 import { importViolations, type Violation } from './layers/import-rules.ts'
 import { manifestViolations } from './layers/manifest-rules.ts'
 import { readWorkspace } from './layers/read-workspace.ts'
+import { ROOT } from './repository.ts'
 
 /** Everything in the repository at `root` that goes against the arrows between packages, one line each. */
 export function findLayerViolations(root: string): Violation[] {
@@ -15,7 +15,7 @@ export function findLayerViolations(root: string): Violation[] {
 }
 
 if (import.meta.main) {
-  const root = process.argv[2] ?? fileURLToPath(new URL('..', import.meta.url))
+  const root = process.argv[2] ?? ROOT
   const violations = findLayerViolations(root)
   for (const violation of violations) console.error(violation)
   if (violations.length > 0) {

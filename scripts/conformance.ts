@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { ensureEmbeddedPostgres } from '@tidemark/testing/servers'
 import { oneOf, readArguments, text, UsageError } from './command-line/read-arguments.ts'
+import { ROOT } from './repository.ts'
 
 // `npm run conformance -- --engine NAME`: what every engine must do, on one of them, and `N passed, N failed`;
 // `--postgres VERSION`: of PostgreSQL from npm, with its fail-over and the order of LSNs as well.
@@ -33,7 +33,6 @@ const OTHER_POSTGRES = [
   'tests/lsn-order/lsn-order.postgres.test.ts',
 ]
 
-const root = fileURLToPath(new URL('..', import.meta.url))
 const { values } = readArguments(
   `usage: npm run conformance -- --engine ${Object.keys(SUITES).join('|')}, or --postgres VERSION`,
   { engine: oneOf(Object.keys(SUITES)), postgres: text() },
@@ -50,7 +49,7 @@ if (values.postgres !== undefined) {
   process.env['POSTGRES_BIN'] = await ensureEmbeddedPostgres({ version, onProgress: console.log })
 }
 // A file that is not there would be no failure to the test runner.
-const missing = suites.filter((file) => !existsSync(join(root, file)))
+const missing = suites.filter((file) => !existsSync(join(ROOT, file)))
 if (missing.length > 0) {
   for (const file of missing) console.error(`${file} does not exist`)
   console.log(`0 passed, ${missing.length} failed`)
@@ -59,7 +58,7 @@ if (missing.length > 0) {
 process.exitCode = await runTests(suites)
 
 async function runTests(files: readonly string[]): Promise<number> {
-  const script = join(root, 'scripts', 'test.ts')
+  const script = join(ROOT, 'scripts', 'test.ts')
   const child = spawn(process.execPath, ['--conditions=@tidemark/source', script, ...files], {
     stdio: 'inherit',
   })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { flag, readArguments } from './command-line/read-arguments.ts'
 import { checkSidebar, checkSite } from './docs/check-site.ts'
 import { ROOT } from './repository.ts'
+import { runProgram } from './run-program.ts'
 
 const USAGE = `npm run docs [-- --untested], npm run docs:serve
 
@@ -105,12 +106,7 @@ function node(...args: readonly string[]): Promise<string> {
 
 /** What a program of ours prints; if it fails, that is the reason. */
 async function output(command: string, args: readonly string[]): Promise<string> {
-  const child = spawn(command, args, { cwd: ROOT, env: { ...process.env, NO_COLOR: '1' } })
-  let text = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-  }
-  const [code] = (await once(child, 'close')) as [number | null]
-  if (code !== 0) throw new GapError(text)
-  return text
+  const { code, stdout, stderr } = await runProgram(command, args, { cwd: ROOT })
+  if (code !== 0) throw new GapError(stdout + stderr)
+  return stdout
 }

@@ -1,10 +1,9 @@
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseSync } from 'oxc-parser'
-import { commentText } from './api/declaration-file.ts'
+import { precedingComment } from './api/declaration-file.ts'
+import { packageSources, ROOT } from './repository.ts'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const PAGE = join(ROOT, 'docs/errors.md')
 /** Codes of Node.js, and what several of ours begin with: we only compare with them. */
 const COMPARED = new Set([
@@ -58,10 +57,8 @@ export function readErrors(path: string, text: string): readonly DescribedError[
       }
       return undefined
     }
-    const comment = comments.findLast(
-      ({ end }) => end <= statement.start && text.slice(end, statement.start).trim() === '',
-    )
-    const [cause = '', remedy = ''] = plainText(comment?.value ?? '').split(/\s*@remedy\s+/)
+    const comment = precedingComment(statement.start, text, comments)
+    const [cause = '', remedy = ''] = comment.replaceAll(/\s+/g, ' ').split(/\s*@remedy\s+/)
     return {
       code: String(value('code')),
       className: id?.name ?? '',
@@ -75,7 +72,7 @@ export function readErrors(path: string, text: string): readonly DescribedError[
 
 /** The errors of all packages, by code. */
 export function readAllErrors(): readonly DescribedError[] {
-  return sources()
+  return packageSources(ROOT)
     .flatMap((path) => readErrors(path, readFileSync(join(ROOT, path), 'utf8')))
     .toSorted((a, b) => (a.code < b.code ? -1 : 1))
 }
@@ -83,7 +80,7 @@ export function readAllErrors(): readonly DescribedError[] {
 /** Codes that stand in the sources of the packages and not on the page. */
 export function missingCodes(page: string): readonly string[] {
   const codes = new Set(
-    sources().flatMap(
+    packageSources(ROOT).flatMap(
       (path) => readFileSync(join(ROOT, path), 'utf8').match(/(?<=')ERR_[A-Z_]+(?=')/g) ?? [],
     ),
   )
@@ -99,23 +96,9 @@ export function errorsPage(errors: readonly DescribedError[]): string {
   return [HEAD, ...entries].join('\n')
 }
 
-function sources(): readonly string[] {
-  return globSync('packages/*/src/**/*.ts', { cwd: ROOT })
-    .filter((path) => !/\.(?:test|fixture|child)\.ts$/.test(path))
-    .toSorted()
-}
-
 function packageOf(path: string): string {
   const folder = path.split('/')[1] ?? ''
   return folder === 'tidemark' ? folder : `@tidemark/${folder}`
-}
-
-function plainText(comment: string): string {
-  return commentText(comment)
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
-    .join(' ')
 }
 
 if (import.meta.main) writeFileSync(PAGE, errorsPage(readAllErrors()))

@@ -1,10 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Feature } from './gateway-table/read-cases.ts'
 import { countCases, featuresAsMarkdown, readSuite } from './gateway-table/read-suite.ts'
+import { ROOT } from './repository.ts'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SUITE = join(ROOT, 'tests/interop')
 const DOCUMENT = join(ROOT, 'docs/gateway.md')
 const BEGIN = '<!-- cases: written by scripts/gateway-table.ts -->'

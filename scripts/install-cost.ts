@@ -3,9 +3,9 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { packAll, type Tarball } from './pack-all.ts'
+import { ROOT } from './repository.ts'
 
 // `npm run install-cost`: what `npm install tidemark` brings, and what `import 'tidemark'` loads.
 
@@ -174,10 +174,9 @@ function megabytes(bytes: number): string {
 }
 
 if (import.meta.main) {
-  const root = fileURLToPath(new URL('..', import.meta.url))
   await using work = await mkdtempDisposable(join(tmpdir(), 'tidemark-install-'))
   const folder = join(work.path, 'installed')
-  const cost = await installCost(folder, await packAll(root, work.path))
+  const cost = await installCost(folder, await packAll(ROOT, work.path))
   const modules = sumOf(cost.loaded.values())
   const ms = await importMs(folder)
   console.log(

@@ -1,9 +1,8 @@
 import { globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { ROOT } from './repository.ts'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const PAGE = 'docs/maintaining.md'
 
 /** Names in code that a section mentions and no file has to which it links. Links are checked by `broken-links.ts`. */

@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { costProblems, installCost } from './install-cost.ts'
 import { packAll, type Tarball } from './pack-all.ts'
 import {
@@ -15,8 +13,7 @@ import {
 } from './release/package-rules.ts'
 import { sizeProblems } from './release/size-limits.ts'
 import { ADDRESS, ROOT } from './repository.ts'
-
-const run = promisify(execFile)
+import { runProgram } from './run-program.ts'
 
 interface PackManifest {
   readonly bin?: Readonly<Record<string, string>>
@@ -95,17 +92,10 @@ async function packageProblems(root: string, tarball: Tarball): Promise<string[]
 }
 
 async function complaints(command: string, args: readonly string[]): Promise<string[]> {
-  try {
-    await run(command, args, { env: { ...process.env, FORCE_COLOR: '0', NO_COLOR: '1' } })
-    return []
-  } catch (error) {
-    const { stdout = '', stderr = '' } = error as {
-      readonly stdout?: string
-      readonly stderr?: string
-    }
-    const output = `${stdout}${stderr}`.trim() || String(error)
-    return [`${command.split('/').at(-1)} is not content:\n${output.replace(/^/gm, '    ')}`]
-  }
+  const { code, stdout, stderr } = await runProgram(command, args, { cwd: ROOT })
+  if (code === 0) return []
+  const output = `${stdout}${stderr}`.trim()
+  return [`${command.split('/').at(-1)} is not content:\n${output.replace(/^/gm, '    ')}`]
 }
 
 /** What keeps the packages, as they were packed, from being published; one line each. */

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, statSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { ROOT } from './repository.ts'
 
 // `npm run pictures`: runs the tests that visit the page, and takes the pictures of the documentation from those that they make,
 // in light and dark.
@@ -11,16 +12,15 @@ const PICTURES: Readonly<Record<string, string>> = {
 }
 const MOST_BYTES = 200_000
 
-const root = new URL('..', import.meta.url)
 const tests = ['--conditions=@tidemark/source', 'scripts/test.ts', 'tests/ui/pages.test.ts']
-const { status } = spawnSync(process.execPath, tests, { cwd: root, stdio: 'inherit' })
+const { status } = spawnSync(process.execPath, tests, { cwd: ROOT, stdio: 'inherit' })
 if (status !== 0) throw new Error('the tests of the page fail')
 for (const [name, made] of Object.entries(PICTURES)) {
   for (const scheme of ['', '-dark']) {
-    const from = fileURLToPath(new URL(`.cache/ui/${made}${scheme}.png`, root))
+    const from = join(ROOT, `.cache/ui/${made}${scheme}.png`)
     const { size } = statSync(from)
     if (size > MOST_BYTES) throw new Error(`${from} has ${size} bytes, above ${MOST_BYTES}`)
-    copyFileSync(from, fileURLToPath(new URL(`docs/pictures/${name}${scheme}.png`, root)))
+    copyFileSync(from, join(ROOT, `docs/pictures/${name}${scheme}.png`))
     console.log(`docs/pictures/${name}${scheme}.png: ${size} bytes`)
   }
 }

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { readArguments, whole } from './command-line/read-arguments.ts'
+import { ROOT } from './repository.ts'
 
 const USAGE = `usage: npm run properties -- [--rounds N] [--seed N] [part of a file's name …]
 
@@ -25,7 +25,6 @@ const { values, positionals } = readArguments(
 )
 const { rounds, seed: first } = values
 
-const root = fileURLToPath(new URL('..', import.meta.url))
 const files = await propertyTests(positionals)
 if (files.length === 0) {
   console.error('no test of properties has such a name')
@@ -46,18 +45,18 @@ process.exitCode = failed === 0 ? 0 : 1
 
 async function propertyTests(names: readonly string[]): Promise<readonly string[]> {
   const found: string[] = []
-  for await (const file of glob('{packages/*/src,tests}/**/*.test.ts', { cwd: root })) {
+  for await (const file of glob('{packages/*/src,tests}/**/*.test.ts', { cwd: ROOT })) {
     if (NEEDS_SERVER.test(file) || !(names.length === 0 || names.some((n) => file.includes(n))))
       continue
-    if (USES_SEED.test(await readFile(join(root, file), 'utf8'))) found.push(file)
+    if (USES_SEED.test(await readFile(join(ROOT, file), 'utf8'))) found.push(file)
   }
   return found.sort()
 }
 
 async function runTests(seed: number): Promise<{ readonly code: number; readonly output: string }> {
-  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
+  const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
   const child = spawn(process.execPath, [vitest, 'run', '--no-color', ...files], {
-    cwd: root,
+    cwd: ROOT,
     env: { ...process.env, SEED: String(seed) },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -1,7 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { referencePages, stalePages } from './reference-pages.ts'
 import { commandsPage, variableGaps } from './reference/commands-page.ts'
@@ -9,8 +8,7 @@ import { eventGaps, eventsPage } from './reference/events-page.ts'
 import { metricGaps } from './reference/metrics-page.ts'
 import { optionGaps, optionsPage } from './reference/options-page.ts'
 import { PublishedApi } from './reference/read-entries.ts'
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
+import { ROOT } from './repository.ts'
 
 describe('the pages of docs/reference (npm run reference)', () => {
   test('are what the sources say', () => {

@@ -1,13 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { commandsPage } from './reference/commands-page.ts'
 import { eventsPage } from './reference/events-page.ts'
 import { metricsPage } from './reference/metrics-page.ts'
 import { optionsPage } from './reference/options-page.ts'
 import { PublishedApi } from './reference/read-entries.ts'
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
+import { ROOT } from './repository.ts'
 
 /** The pages of `docs/reference`, by path. */
 export function referencePages(root: string = ROOT): ReadonlyMap<string, string> {

@@ -1,12 +1,11 @@
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { systemClock } from '@tidemark/contracts'
 import { ChangeFeedProcessorHost, MemoryLeaseStore, type HostOptions } from '@tidemark/processor'
 import { FakeFeed } from '@tidemark/testing'
 import { PublishedApi } from './reference/read-entries.ts'
 import { readOptions } from './reference/read-options.ts'
+import { ROOT } from './repository.ts'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const RANGE =
   /^(?:any number above (?<above>\d+)(?:, up to (?<upTo>[\d_]+))?|(?<from>[\d_]+) to (?<to>[\d_]+))/
 const tables = readOptions(new PublishedApi(ROOT)).flatMap((one) => one.tables)

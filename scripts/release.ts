@@ -12,7 +12,7 @@ import {
   tagRelease,
   type Publication,
 } from './release/publish.ts'
-import { outputOf, runProgram, type Run } from './release/run.ts'
+import { outputOf, runProgram, type Run } from './run-program.ts'
 import { kilobytes } from './release/size-limits.ts'
 import { standingProblems, versionOf } from './release/standing-problems.ts'
 import { checkSignatures, writeBills } from './release/supply-chain.ts'

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** Where this working tree is. */
@@ -10,6 +10,13 @@ export const ADDRESS = addressOf(readFileSync(`${ROOT}/package.json`, 'utf8'))
 /** The page of a file or folder on the main branch. */
 export function pageOf(path: string, kind: 'blob' | 'tree'): string {
   return `${ADDRESS}/${kind}/main/${path}`
+}
+
+/** The sources of all packages without what only tests and benchmarks run, relative to the root. */
+export function packageSources(root: string): readonly string[] {
+  return globSync('packages/*/src/**/*.ts', { cwd: root })
+    .filter((path) => !/\.(?:test|fixture|child|bench)\.ts$/.test(path))
+    .toSorted()
 }
 
 function addressOf(manifest: string): string {

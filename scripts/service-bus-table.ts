@@ -1,11 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Feature } from './gateway-table/read-cases.ts'
 import { countCases, featuresAsMarkdown, readSuite } from './gateway-table/read-suite.ts'
 import { firstSentence, readRules, type Rule } from './spec-rules/read-rules.ts'
+import { ROOT } from './repository.ts'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SUITE = join(ROOT, 'tests/interop-amqp')
 const RULES = 'messages.md'
 const PAGE = join(ROOT, 'docs/spec/service-bus-client.md')

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { firstSentence, readProtocolIds, readRules, type Rule } from './spec-rules/read-rules.ts'
 import { readTestNames } from './spec-rules/read-test-names.ts'
+import { ROOT } from './repository.ts'
 
 /** Rules that no test shows, with the reason. A rule that has a test must not be here. */
 const UNTESTED_RULES: ReadonlyMap<string, string> = new Map([
@@ -13,7 +13,6 @@ const UNTESTED_RULES: ReadonlyMap<string, string> = new Map([
   ],
 ])
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SPEC = 'docs/spec/'
 const TABLE = `${SPEC}tests.md`
 /** Pages with tables of invariants and oracles. */

@@ -4,7 +4,6 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import {
   ensureChromium,
   ensurePostgresServer,
@@ -13,12 +12,12 @@ import {
 } from '@tidemark/testing/servers'
 import { buildDashboard } from './build-dashboard.ts'
 import { summarize, type TestReport } from './test-summary.ts'
+import { ROOT } from './repository.ts'
 
 // `npm test`: sees to the servers that tests need, runs vitest with the arguments it is given, and ends with one
 // line, `N passed, N failed`.
 
 const SHARED_POSTGRES = 'TIDEMARK_TEST_POSTGRES_URL'
-const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = await mkdtemp(join(tmpdir(), 'tidemark-test-'))
 try {
   await using _servers = await provideServers()
@@ -79,10 +78,10 @@ async function provideSharedPostgres(): Promise<AsyncDisposable> {
 }
 
 async function runVitest(reportFile: string, args: readonly string[]): Promise<number> {
-  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
+  const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`]
   const child = spawn(process.execPath, [vitest, 'run', ...reporters, ...args], {
-    cwd: root,
+    cwd: ROOT,
     stdio: 'inherit',
   })
   const stop = (): void => void child.kill('SIGTERM')

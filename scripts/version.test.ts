@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { sectionOf, withSection } from './release/changelog.ts'
 import { pendingChanges } from './release/changesets.ts'
-import { runProgram } from './release/run.ts'
+import { runProgram } from './run-program.ts'
 import { ROOT } from './repository.ts'
 import { nextVersion } from './version.ts'
 

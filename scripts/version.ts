@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { readArguments } from './command-line/read-arguments.ts'
 import { withSection } from './release/changelog.ts'
 import { ChangesetError, pendingChanges } from './release/changesets.ts'
-import { outputOf, runProgram, type Run } from './release/run.ts'
+import { outputOf, runProgram, type Run } from './run-program.ts'
 import { ROOT } from './repository.ts'
 
 const USAGE = `usage: npm run version

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Application, Converter, LogLevel, OptionDefaults } from 'typedoc'
 import { headingAnchor } from '../scripts/broken-links.ts'
+import { PublishedApi } from '../scripts/reference/read-entries.ts'
 import { ROOT } from '../scripts/repository.ts'
 
 /*
@@ -12,26 +13,15 @@ import { ROOT } from '../scripts/repository.ts'
 
 const OUT = join(ROOT, 'docs/api')
 
-interface Manifest {
-  readonly name: string
-  readonly private?: boolean
-  readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>
-}
-
 /** The sources of the entries that users can import, with the name by which they do. */
 function readEntries(): ReadonlyMap<string, string> {
-  const entries = globSync('packages/*/package.json', { cwd: ROOT }).flatMap((path) => {
-    // Our own manifests.
-    const manifest = JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as Manifest
-    if (manifest.private === true) return []
-    return Object.entries(manifest.exports ?? {}).flatMap(([entry, targets]) => {
-      const source = typeof targets === 'string' ? undefined : targets['@tidemark/source']
-      if (source === undefined || entry === './internal') return []
-      return [[join(ROOT, dirname(path), source), manifest.name + entry.slice(1)] as const]
-    })
-  })
+  const entries = new PublishedApi(ROOT).packages
+    .flatMap((one) => one.entries)
+    .filter(({ path }) => !path.endsWith('/internal'))
   // What several entries export is described with the first of them. `tidemark` exports again what the other packages have.
-  return new Map(entries.toSorted(([, a], [, b]) => (a < b ? -1 : 1)))
+  return new Map(
+    entries.toSorted((a, b) => (a.path < b.path ? -1 : 1)).map(({ file, path }) => [file, path]),
+  )
 }
 
 /** The plugin counts some type aliases twice, and leads to a second heading (`#name-1`) where there is one. */

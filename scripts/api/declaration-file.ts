@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { parseSync, Visitor, type Program, type Statement } from 'oxc-parser'
+import { parseSync, Visitor, type Comment, type Program, type Statement } from 'oxc-parser'
 
 /** A name in another file of the package (`file`), or in another package (`module`). */
 export type Origin =
@@ -53,11 +53,7 @@ export function readDeclarationFile(path: string): DeclarationFile {
   const error = errors[0]
   if (error !== undefined) throw new Error(`${path} cannot be parsed: ${error.message}`)
   const withoutComments = blank(text, comments)
-  const commentBefore = (position: number): string =>
-    commentText(
-      comments.findLast(({ end }) => end <= position && text.slice(end, position).trim() === '')
-        ?.value ?? '',
-    )
+  const commentBefore = (position: number): string => precedingComment(position, text, comments)
 
   const declarations = new Map<string, Declaration[]>()
   for (const statement of program.body) {
@@ -111,9 +107,16 @@ export function readDeclarationFile(path: string): DeclarationFile {
   }
 }
 
-/** The lines of a doc comment without their stars. */
-export function commentText(comment: string): string {
-  return comment
+/** The lines, without their stars, of the comment that ends right before a position. */
+export function precedingComment(
+  position: number,
+  text: string,
+  comments: readonly Comment[],
+): string {
+  const comment = comments.findLast(
+    ({ end }) => end <= position && text.slice(end, position).trim() === '',
+  )
+  return (comment?.value ?? '')
     .replace(/^\*/, '')
     .split('\n')
     .map((line) => line.replace(/^\s*\* ?/, ''))

@@ -4,7 +4,7 @@ import {
   variablesRead,
   type Variable,
 } from './environment.ts'
-import { anchorOf, code, prose } from './page-text.ts'
+import { code, prose, sectionLinks } from './page-text.ts'
 import {
   readCreator,
   readProgram,
@@ -51,11 +51,10 @@ const CREATOR_MEANINGS: Readonly<Record<string, string>> = {
 export function commandsPage(root: string): string {
   const program = readProgram(root)
   const names = program.commands.map(({ name }) => `tidemark ${name}`)
-  const contents = names.map((name) => `- [${code(name)}](#${anchorOf(name)})`)
   return [
     HEAD,
-    contents.join('\n'),
-    '- [`create-tidemark`](#create-tidemark)\n- [Environment variables](#environment-variables)\n',
+    sectionLinks([...names, 'create-tidemark']),
+    '- [Environment variables](#environment-variables)\n',
     exitCodes(program),
     ...program.commands.map(commandText),
     creatorText(readCreator(root)),

@@ -1,5 +1,6 @@
-import { globSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { packageSources } from '../repository.ts'
 
 /** A variable that shipped code reads. */
 export interface Variable {
@@ -60,11 +61,8 @@ const READS = [
 
 /** Names of variables that the sources of published packages read. */
 export function variablesRead(root: string): ReadonlySet<string> {
-  const paths = globSync('packages/*/src/**/*.ts', { cwd: root }).filter(
-    (path) => !/\.(?:test|fixture|child|bench)\.ts$/.test(path),
-  )
   const names = new Set<string>()
-  for (const path of paths) {
+  for (const path of packageSources(root)) {
     const text = readFileSync(join(root, path), 'utf8')
     for (const pattern of READS) {
       for (const { groups } of text.matchAll(pattern)) names.add(groups?.['name'] ?? '')

@@ -1,4 +1,4 @@
-import { anchorOf, code, indented, prose } from './page-text.ts'
+import { code, indented, prose, sectionLink, sectionLinks } from './page-text.ts'
 import type { PublishedApi } from './read-entries.ts'
 import { readEvents, type EventEntry, type EventTable } from './read-events.ts'
 
@@ -13,13 +13,11 @@ This page is written by \`npm run reference\` from the declarations in the sourc
 
 export function eventsPage(api: PublishedApi): string {
   const packages = [...readEvents(api)]
-  const contents = packages.flatMap(([, tables]) =>
-    tables.map(({ name }) => `- [${code(name)}](#${anchorOf(name)})`),
-  )
+  const contents = sectionLinks(packages.flatMap(([, tables]) => tables.map(({ name }) => name)))
   const parts = packages.map(
     ([name, tables]) => `## \`${name}\`\n\n${tables.map(tableText).join('\n')}`,
   )
-  return [HEAD, contents.join('\n'), '', parts.join('\n')].join('\n')
+  return [HEAD, contents, '', parts.join('\n')].join('\n')
 }
 
 /** Events whose declaration does not say when they are emitted. */
@@ -39,8 +37,7 @@ export function eventGaps(api: PublishedApi): readonly string[] {
 function tableText({ name, about, events, includes }: EventTable): string {
   const paragraphs = [`### \`${name}\``]
   if (about !== '') paragraphs.push(prose(about))
-  for (const one of includes)
-    paragraphs.push(`Has all events of [${code(one)}](#${anchorOf(one)}).`)
+  for (const one of includes) paragraphs.push(`Has all events of ${sectionLink(one)}.`)
   paragraphs.push(events.map(eventText).join('\n'))
   return `${paragraphs.join('\n\n')}\n`
 }

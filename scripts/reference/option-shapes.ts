@@ -1,5 +1,6 @@
 import type { ParamPattern, TSType } from 'oxc-parser'
-import { idOf, type Named, type PublishedApi } from './read-entries.ts'
+import type { DeclarationFile } from '../api/declaration-file.ts'
+import { declares, idOf, type Named, type PublishedApi } from './read-entries.ts'
 import { declarationOf, definedType, readShape, referenceOf, type Shape } from './read-shapes.ts'
 import { unionBehind } from './type-text.ts'
 
@@ -35,6 +36,7 @@ const DATA = new Set([
   'ReceivedMessage',
   'PostgresQuery',
   'DatabaseRecord',
+  'Schedule',
 ])
 /** What packages ask each other; here and in entries for engines and tests, only names tell options of users. */
 const CONTRACTS = '/packages/contracts/'
@@ -50,7 +52,7 @@ export function optionShapes(api: PublishedApi): readonly PackageOptions[] {
     wanted.set(idOf(named), shape)
     for (const { from } of shape.inherited) add(from)
     for (const { type } of shape.members) {
-      for (const part of type === undefined ? [] : mentioned(type, named, api)) {
+      for (const part of type === undefined ? [] : mentioned(type, named.file, api)) {
         if (isPassed(part, api)) add(part)
       }
     }
@@ -71,10 +73,10 @@ export function optionShapes(api: PublishedApi): readonly PackageOptions[] {
     }
   }
   const shapes = inOrderOfUse([...wanted.values()], wanted, api)
-  return api.packages.map(({ name: packageName, entries }) => ({
-    packageName,
+  return api.packages.map((one) => ({
+    packageName: one.name,
     shapes: shapes
-      .filter(({ file }) => entries[0]?.file.startsWith(folderOf(file.path)))
+      .filter((shape) => declares(one, shape))
       .map((shape) => ({ ...shape, takenBy: [...(takers.get(idOf(shape)) ?? [])] })),
   }))
 }
@@ -91,7 +93,7 @@ function inOrderOfUse(
     ordered.set(idOf(shape), shape)
     for (const { from } of shape.inherited) add(wanted.get(idOf(from)))
     for (const part of shape.members.flatMap(({ type }) => type ?? [])) {
-      for (const held of mentioned(part, shape, api)) add(wanted.get(idOf(held)))
+      for (const held of mentioned(part, shape.file, api)) add(wanted.get(idOf(held)))
     }
   }
   for (const first of FIRST) add(shapes.find(({ name }) => name === first))
@@ -100,17 +102,19 @@ function inOrderOfUse(
 }
 
 /** Names that a type mentions outside of functions: what an object of options may hold. */
-function mentioned(type: TSType, { file }: Named, api: PublishedApi): readonly Named[] {
-  return definedType(type).flatMap((one) => {
-    if (one.type === 'TSArrayType') return mentioned(one.elementType, { name: '', file }, api)
-    const union = unionBehind(one, file, api)
-    if (union !== undefined) return mentioned(union.type, { name: '', file: union.file }, api)
-    const { name, parameters } = referenceOf(one)
-    if (name === undefined) return []
-    if (name === 'Partial') {
-      return parameters.flatMap((parameter) => mentioned(parameter, { name, file }, api))
-    }
-    const found = api.find(name, file)
+export function mentioned(
+  type: TSType,
+  file: DeclarationFile,
+  api: PublishedApi,
+): readonly Named[] {
+  return definedType(type).flatMap((part) => {
+    const union = unionBehind(part, file, api)
+    if (union !== undefined) return mentioned(union.type, union.file, api)
+    if (part.type === 'TSArrayType') return mentioned(part.elementType, file, api)
+    if (part.type === 'TSTypeOperator') return mentioned(part.typeAnnotation, file, api)
+    const { name, parameters } = referenceOf(part)
+    if (name === 'Partial') return parameters.flatMap((one) => mentioned(one, file, api))
+    const found = name === undefined ? undefined : api.find(name, file)
     return found === undefined ? [] : [found]
   })
 }
@@ -135,7 +139,7 @@ function callsOf(named: Named, api: PublishedApi): readonly Call[] {
   const found: Call[] = []
   const add = (call: string, params: readonly ParamPattern[]): void => {
     for (const type of params.flatMap(typeOfParameter)) {
-      for (const taken of mentioned(type, named, api)) found.push({ call, taken })
+      for (const taken of mentioned(type, named.file, api)) found.push({ call, taken })
     }
   }
   for (const { statement } of named.file.declarations.get(named.name) ?? []) {
@@ -168,8 +172,4 @@ function typeOfParameter(parameter: ParamPattern): readonly TSType[] {
 
 function isFake({ file }: Named): boolean {
   return file.path.includes('/packages/testing/')
-}
-
-function folderOf(path: string): string {
-  return path.slice(0, path.indexOf('/src/') + '/src/'.length)
 }

@@ -1,3 +1,5 @@
+import { headingAnchor } from '../broken-links.ts'
+
 /** Numbers of rules, in brackets: they are for those who work on Tidemark. */
 const RULE = / ?\((?:(?:[A-Z]{2,3}-\d+)(?:, )?)+\)/g
 
@@ -24,16 +26,12 @@ export function indented(text: string): string {
   return text.replaceAll(/^(?=.)/gm, '  ')
 }
 
-/** A list of links to headings of the page that are code, such as package names. */
-export function sectionLinks(names: readonly string[]): string {
-  return names.map((name) => `- [${code(name)}](#${anchorOf(name)})`).join('\n')
+/** A link to a heading of the page that is code, such as the name of a package. */
+export function sectionLink(name: string): string {
+  return `[${code(name)}](#${headingAnchor(name)})`
 }
 
-/** As GitHub makes it of a heading; `scripts/broken-links.ts` checks it. */
-export function anchorOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-    .trim()
-    .replaceAll(' ', '-')
+/** A list of links to headings of the page that are code. */
+export function sectionLinks(names: readonly string[]): string {
+  return names.map((name) => `- ${sectionLink(name)}`).join('\n')
 }

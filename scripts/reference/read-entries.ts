@@ -5,6 +5,7 @@ import type { DeclarationFile } from '../api/declaration-file.ts'
 
 /** A package as its users import it. */
 export interface PublishedPackage {
+  readonly folder: string
   readonly name: string
   /** Import paths and the sources behind them. */
   readonly entries: readonly { readonly path: string; readonly file: string }[]
@@ -74,6 +75,11 @@ export class PublishedApi {
   }
 }
 
+/** Whether a package declares it, rather than exporting it again. */
+export function declares({ folder }: PublishedPackage, { file }: Named): boolean {
+  return file.path.startsWith(`${folder}/`)
+}
+
 export function idOf({ name, file }: Named): string {
   return `${file.path}#${name}`
 }
@@ -89,5 +95,5 @@ function readPackage(folder: string): PublishedPackage {
       ? []
       : [{ path: `${name}${entry.slice(1)}`, file: join(folder, source) }]
   })
-  return { name, entries }
+  return { folder, name, entries }
 }

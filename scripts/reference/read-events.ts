@@ -1,8 +1,8 @@
 import type { TSType } from 'oxc-parser'
 import type { DeclarationFile } from '../api/declaration-file.ts'
 import { readDoc } from './read-doc.ts'
-import { idOf, type Named, type PublishedApi } from './read-entries.ts'
-import { declarationOf, membersOf, readShape, referenceOf, type Member } from './read-shapes.ts'
+import { declares, idOf, type Named, type PublishedApi } from './read-entries.ts'
+import { declared, membersOf, readShape, referenceOf, type Member } from './read-shapes.ts'
 import { typeParts } from './type-text.ts'
 
 export interface EventEntry {
@@ -36,7 +36,7 @@ export function readEvents(api: PublishedApi): ReadonlyMap<string, readonly Even
   // Umbrella packages come last, so that events are listed in the package that emits them.
   for (const one of api.packages.toReversed()) {
     const found = api.exportsOf(one).flatMap((named) => {
-      if (!one.entries[0]?.file.startsWith(named.file.path.split('/src/')[0] ?? '')) return []
+      if (!declares(one, named)) return []
       if (!MAP_NAME.test(named.name) && !UNION_NAME.test(named.name)) return []
       return tablesOf(named, api, done)
     })
@@ -49,10 +49,9 @@ function tablesOf(named: Named, api: PublishedApi, done: Set<string>): readonly 
   if (done.has(idOf(named))) return []
   done.add(idOf(named))
   const { name, file } = named
-  const statement = file.declarations.get(name)?.[0]?.statement
-  const node = statement && declarationOf(statement)
-  if (statement === undefined || node === undefined) return []
-  const about = readDoc(file.commentBefore(statement.start)).text
+  const { node, doc } = declared(named) ?? {}
+  if (node === undefined || doc === undefined) return []
+  const about = doc.text
   if (node.type === 'TSInterfaceDeclaration' && MAP_NAME.test(name)) {
     const own = membersOf(node.body.body, file).map((one) => entryOf(one, file, api, []))
     const others = node.extends.flatMap((one) => mapped(referenceOf(one), file, api))
@@ -77,8 +76,7 @@ function mapped(
   api: PublishedApi,
 ): readonly EventEntry[] {
   const of = api.find(name ?? '', file)
-  const statement = of?.file.declarations.get(of.name)?.[0]?.statement
-  const node = statement && declarationOf(statement)
+  const node = of && declared(of)?.node
   const found = events && api.find(referenceOf(events).name ?? '', file)
   const shape = found && readShape(api, found)
   if (of === undefined || found === undefined || shape === undefined) return []

@@ -1,8 +1,8 @@
-import { firstParagraph, readDoc } from './read-doc.ts'
-import { optionShapes, type OptionShape } from './option-shapes.ts'
+import { firstParagraph } from './read-doc.ts'
+import { mentioned, optionShapes, type OptionShape } from './option-shapes.ts'
 import { idOf, type Named, type PublishedApi } from './read-entries.ts'
-import { readShape, referenceOf, definedType, type Inherited, type Member } from './read-shapes.ts'
-import { typeParts, unionBehind } from './type-text.ts'
+import { readShape, type Inherited, type Member } from './read-shapes.ts'
+import { typeParts } from './type-text.ts'
 
 /** One option, complete or with what its declaration lacks. */
 export interface OptionEntry {
@@ -61,7 +61,7 @@ interface Context {
 function entryOf(member: Member, { file }: Named, { api, known }: Context): OptionEntry {
   const { name, type, isOptional, doc } = member
   const parts = type === undefined ? [] : typeParts(type, file, api)
-  const named = type === undefined ? [] : namesIn(type, file, api)
+  const named = type === undefined ? [] : mentioned(type, file, api)
   const held = named.flatMap((one) => known.get(idOf(one)) ?? [])
   // A value that may also be true or false, such as one of a partition key, is no amount.
   const isNumber =
@@ -72,7 +72,7 @@ function entryOf(member: Member, { file }: Named, { api, known }: Context): Opti
   const effect =
     doc.text ||
     (isSignal ? SIGNAL_EFFECT : '') ||
-    parts.map((part) => readDoc(part.doc).text).find((text) => text !== '') ||
+    parts.map((part) => part.doc).find((text) => text !== '') ||
     firstParagraph(named.map((one) => readShape(api, one)?.doc.text ?? '').find(Boolean) ?? '')
   const isOpen = held.some(({ members }) => members.every((one) => one.isOptional))
   const byDefault = isOptional
@@ -97,23 +97,6 @@ function entryOf(member: Member, { file }: Named, { api, known }: Context): Opti
     holds: held.map((one) => one.name),
     gaps,
   }
-}
-
-function namesIn(
-  type: NonNullable<Member['type']>,
-  file: Named['file'],
-  api: PublishedApi,
-): Named[] {
-  return definedType(type).flatMap((part) => {
-    const union = unionBehind(part, file, api)
-    if (union !== undefined) return namesIn(union.type, union.file, api)
-    if (part.type === 'TSArrayType') return namesIn(part.elementType, file, api)
-    if (part.type === 'TSTypeOperator') return namesIn(part.typeAnnotation, file, api)
-    const { name, parameters } = referenceOf(part)
-    if (name === 'Partial') return parameters.flatMap((one) => namesIn(one, file, api))
-    const found = name === undefined ? undefined : api.find(name, file)
-    return found === undefined ? [] : [found]
-  })
 }
 
 const UNITS: readonly (readonly [ending: RegExp, unit: string])[] = [

@@ -27,10 +27,8 @@ export interface Shape extends Named {
 
 /** A named object type; undefined when the name is something else, such as a class or a union. */
 export function readShape(api: PublishedApi, { name, file }: Named): Shape | undefined {
-  const statement = file.declarations.get(name)?.[0]?.statement
-  if (statement === undefined) return undefined
-  const node = declarationOf(statement)
-  const doc = readDoc(file.commentBefore(statement.start))
+  const { node, doc } = declared({ name, file }) ?? {}
+  if (node === undefined || doc === undefined) return undefined
   if (node.type === 'TSInterfaceDeclaration') {
     const inherited = node.extends.flatMap((one) => inheritedOf(one, file, api))
     return { name, file, doc, members: membersOf(node.body.body, file), inherited }
@@ -43,6 +41,18 @@ export function readShape(api: PublishedApi, { name, file }: Named): Shape | und
   const members = literals.flatMap((one) => membersOf(one.members, file))
   const inherited = parts.flatMap((one) => inheritedOf(one, file, api))
   return { name, file, doc, members, inherited }
+}
+
+/** The first declaration of a name, with its comment. */
+export function declared({ name, file }: Named):
+  | {
+      readonly node: Statement
+      readonly doc: Doc
+    }
+  | undefined {
+  const statement = file.declarations.get(name)?.[0]?.statement
+  if (statement === undefined) return undefined
+  return { node: declarationOf(statement), doc: readDoc(file.commentBefore(statement.start)) }
 }
 
 export function declarationOf(statement: Statement): Statement {

@@ -1,7 +1,7 @@
 import type { TSType } from 'oxc-parser'
 import type { DeclarationFile } from '../api/declaration-file.ts'
 import type { PublishedApi } from './read-entries.ts'
-import { declarationOf, definedType, membersOf, readShape, referenceOf } from './read-shapes.ts'
+import { declared, definedType, membersOf, readShape, referenceOf } from './read-shapes.ts'
 
 /** A part of a type as a page shows it. */
 export interface TypePart {
@@ -51,12 +51,10 @@ export function unionBehind(
   }
   const { name } = referenceOf(type)
   const found = name === undefined ? undefined : api.find(name, file)
-  const statement = found?.file.declarations.get(found.name)?.[0]?.statement
-  if (found === undefined || statement === undefined) return undefined
-  const node = declarationOf(statement)
-  if (node.type !== 'TSTypeAliasDeclaration' || !isUnion(node.typeAnnotation)) return undefined
-  const doc = found.file.commentBefore(statement.start)
-  return { type: node.typeAnnotation, file: found.file, doc }
+  const { node, doc } = (found && declared(found)) ?? {}
+  if (found === undefined || node?.type !== 'TSTypeAliasDeclaration') return undefined
+  if (!isUnion(node.typeAnnotation)) return undefined
+  return { type: node.typeAnnotation, file: found.file, doc: doc?.text ?? '' }
 }
 
 function isUnion(type: TSType): boolean {

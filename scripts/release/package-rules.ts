@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { withoutFences } from '../broken-links.ts'
 
 /** What the root's package.json says for all packages. */
 export interface RootManifest {
@@ -63,7 +64,6 @@ function rangeProblems(manifest: PublishedManifest, version: string): string[] {
 }
 
 const LINK = /\]\((?<markdown>[^)\s]+)|(?:src|srcset|href)="(?<html>[^"]+)"/g
-const FENCE = /^```[\s\S]*?^```/gm
 
 /** What README.md lacks for someone who meets it at the registry, where paths of the repository lead nowhere. */
 export function readmeProblems(
@@ -79,7 +79,7 @@ export function readmeProblems(
   if (!readme.includes(`](${address}/blob/main/docs/`)) {
     problems.push('has a README without a link to the documentation')
   }
-  const links = [...readme.replaceAll(FENCE, '').matchAll(LINK)]
+  const links = [...withoutFences(readme).matchAll(LINK)]
     .map(({ groups }) => groups?.['markdown'] ?? groups?.['html'] ?? '')
     .filter((link) => !/^(?:https:|#)/.test(link))
   return [...problems, ...links.map((link) => `has a README with the relative link ${link}`)]

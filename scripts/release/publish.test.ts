@@ -6,7 +6,7 @@ import {
   tagRelease,
   type Publication,
 } from './publish.ts'
-import type { Outcome, Run } from './run.ts'
+import type { Outcome, Run } from '../run-program.ts'
 import { checkSignatures } from './supply-chain.ts'
 
 const item = (name: string, ...needs: readonly string[]): Publication => ({

@@ -1,5 +1,5 @@
 import type { Tarball } from '../pack-all.ts'
-import { outputOf, type Run } from './run.ts'
+import { outputOf, type Run } from '../run-program.ts'
 import { commitOf } from './standing-problems.ts'
 
 export interface Publication extends Tarball {

@@ -3,7 +3,7 @@ import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { outputOf, runProgram } from './run.ts'
+import { outputOf, runProgram } from '../run-program.ts'
 import { standingProblems } from './standing-problems.ts'
 
 /** A repository with one commit that could be released. */

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { sectionOf } from './changelog.ts'
 import { ChangesetError, pendingChanges } from './changesets.ts'
-import { outputOf, type Run } from './run.ts'
+import { outputOf, type Run } from '../run-program.ts'
 
 interface Manifest {
   readonly version: string

@@ -2,7 +2,7 @@ import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:f
 import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { outputOf, type Run } from './run.ts'
+import { outputOf, type Run } from '../run-program.ts'
 
 export type Signatures =
   | { readonly kind: 'verified' }

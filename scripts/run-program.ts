@@ -19,7 +19,8 @@ export interface RunOptions {
 }
 
 export const runProgram: Run = async (command, args, { cwd }) => {
-  const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  const env = { ...process.env, NO_COLOR: '1' }
+  const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = new Promise<number>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code) => resolve(code ?? 1))
