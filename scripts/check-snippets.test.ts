@@ -1,3 +1,4 @@
+import { glob, readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { importsFor, readSnippets } from './snippets/read-snippets.ts'
 
@@ -42,4 +43,14 @@ test('an example gets imports of what it uses, and not of what it has', () => {
     'unusedToo()',
   ].join('\n')
   expect(importsFor(code, exports)).toBe("import { used } from 'a'; import { other } from 'b'; ")
+})
+
+test('what the pages have to copy runs on Node 22, which cannot parse `using`', async () => {
+  const ofNode24: string[] = []
+  for await (const page of glob(['docs/*.md', 'docs/guide/*.md', 'docs/recipes/*.md'])) {
+    for (const { code, line } of readSnippets(page, await readFile(page, 'utf8'))) {
+      if (/\busing \w+ =/.test(code)) ofNode24.push(`${page}:${line}`)
+    }
+  }
+  expect(ofNode24).toEqual([])
 })

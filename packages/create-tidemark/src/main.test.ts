@@ -60,7 +60,7 @@ test('without a terminal and without --yes it writes nothing, and says what to g
   const { code, stderr } = await create('shop')
   expect(code).toBe(2)
   expect(stderr).toBe(
-    `create-tidemark: nobody to ask here: give a folder and --template ${TEMPLATE_NAMES.join('|')}, or --yes\n`,
+    `create-tidemark: nobody to ask here: give a folder and --template ${TEMPLATE_NAMES.join('|')}, or --yes; npm create wants -- before options\n`,
   )
   expect(await readdir(folder)).toEqual([])
 })
@@ -138,7 +138,8 @@ test('a folder is given once, with or without --dir', () => {
   })
   expect(readRequest(['--dir', 'shop', '-y'])).toMatchObject({ folder: 'shop', yes: true })
   expect(() => readRequest(['shop', '--dir', 'shop'])).toThrow('give one folder')
-  expect(() => readRequest(['a', 'b'])).toThrow('give one folder')
+  // What npm makes of `npm create tidemark shop --template queue`.
+  expect(() => readRequest(['shop', 'queue'])).toThrow('npm create wants -- before options')
 })
 
 test('unknown options and templates are refused', () => {

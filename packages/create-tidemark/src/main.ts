@@ -2,7 +2,14 @@
 import { readFile } from 'node:fs/promises'
 import { ask, type Choice } from './ask.ts'
 import { projectName } from './project-name.ts'
-import { BY_DEFAULT, EXIT, readRequest, usage, type Request } from './read-request.ts'
+import {
+  BY_DEFAULT,
+  EXIT,
+  OPTIONS_OF_NPM,
+  readRequest,
+  usage,
+  type Request,
+} from './read-request.ts'
 import { RefusedError } from './refused-error.ts'
 import { TEMPLATE_NAMES } from './templates.ts'
 import { writeProject } from './write-project.ts'
@@ -39,7 +46,7 @@ async function choose({ folder, template, yes }: Request): Promise<Choice | unde
   if (yes) return { folder: folder ?? BY_DEFAULT.folder, template: template ?? BY_DEFAULT.template }
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
     throw new RefusedError(
-      `nobody to ask here: give a folder and --template ${TEMPLATE_NAMES.join('|')}, or --yes`,
+      `nobody to ask here: give a folder and --template ${TEMPLATE_NAMES.join('|')}, or --yes; ${OPTIONS_OF_NPM}`,
     )
   }
   return ask({ folder, template }, BY_DEFAULT)

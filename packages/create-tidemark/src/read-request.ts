@@ -27,6 +27,9 @@ export const BY_DEFAULT: { readonly folder: string; readonly template: TemplateN
   template: 'worker',
 }
 
+/** Otherwise npm takes them for its own. */
+export const OPTIONS_OF_NPM = 'npm create wants -- before options'
+
 /** How the command ends. */
 export const EXIT = { ok: 0, failure: 1, refused: 2, cancelled: 130 } as const
 
@@ -54,7 +57,7 @@ export function readRequest(args: readonly string[]): Request {
   const { values, positionals } = parsed(args)
   const { template, dir, yes = false, help = false, version = false } = values
   if (positionals.length + (dir === undefined ? 0 : 1) > 1) {
-    throw new RefusedError('give one folder, as --dir or without; see --help')
+    throw new RefusedError(`give one folder, as --dir or without; ${OPTIONS_OF_NPM}; see --help`)
   }
   return {
     folder: dir ?? positionals[0],
