@@ -4,12 +4,7 @@ import type { PageGroup } from './sidebar.ts'
 export const PAGE_GROUPS: readonly PageGroup[] = [
   {
     title: 'Start',
-    pages: ['index.md', 'concepts.md', 'when-not-to-use-it.md', 'guarantees.md', 'GLOSSARY.md'],
-  },
-  {
-    title: 'Comparisons',
-    pages: ['comparison.md', 'comparison/'],
-    collapsed: true,
+    pages: ['index.md', 'concepts.md', 'when-not-to-use-it.md'],
   },
   {
     title: 'Tutorials',
@@ -19,6 +14,11 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
       'tutorials/first-queue.md',
       'tutorials/from-azure.md',
     ],
+  },
+  {
+    title: 'Guarantees and comparisons',
+    pages: ['guarantees.md', 'performance.md', 'security.md', 'comparison.md', 'comparison/'],
+    collapsed: true,
   },
   {
     title: 'Workers',
@@ -62,8 +62,8 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
       'guide/azure.md',
       'guide/from-dotnet-and-java.md',
       'gateway.md',
-      'guide/http.md',
       'guide/gateway-queries.md',
+      'guide/http.md',
       'guide/service-bus-clients.md',
       'guide/service-bus-administration.md',
     ],
@@ -77,8 +77,6 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
       'guide/monitoring.md',
       'guide/telemetry.md',
       'guide/scaling.md',
-      'performance.md',
-      'security.md',
     ],
   },
   { title: 'Recipes', pages: ['recipes/README.md', 'recipes/'], collapsed: true },
@@ -92,6 +90,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
       'reference/commands.md',
       'compatibility.md',
       'upgrading.md',
+      'GLOSSARY.md',
     ],
   },
   { title: 'Specification', pages: ['spec/README.md', 'spec/'], collapsed: true },
