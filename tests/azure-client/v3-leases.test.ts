@@ -243,7 +243,10 @@ describe('import is refused', () => {
       dotnetV2Lease({ prefix: prefix.rids, etag: '"2"' }, '1'),
     ])
     await importInto('mirror')
-    await expect(importInto('mirror')).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
+    await expect(importInto('mirror')).rejects.toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      message: expect.stringContaining('group "mirror" has leases already (2), and they stay'),
+    })
   })
 
   test('of another processor, and what there is is said', async () => {

@@ -92,7 +92,7 @@ export async function importV3Leases(
   const { leases: own } = await group.status({ signal })
   if (own.length > 0) {
     throw new InvalidOptionError(
-      `group ${JSON.stringify(name)} has ${own.length} leases already; import into a new group`,
+      `group ${JSON.stringify(name)} has leases already (${own.length}), and they stay as they are; import into a new group`,
     )
   }
   const snapshot = await snapshotOf(found, { processor, options, mode, clock })
