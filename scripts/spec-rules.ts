@@ -39,7 +39,7 @@ const HAS_TESTS =
   /^(?:packages\/.*\.test\.ts|packages\/testing\/src\/conformance\/.*|examples\/.*\.test\.ts|tests\/.*\.ts)$/
 /** What users read. */
 const GUIDE =
-  /^(?:README|CHANGELOG|SECURITY|docs\/(?:comparison|concepts|engines|errors|performance|security|when-not-to-use-it|(?:comparison|guide)\/[^/]+)|(?:packages|examples)\/[^/]+\/README)\.md$/
+  /^(?:README|CHANGELOG|SECURITY|docs\/(?:comparison|compatibility|concepts|engines|errors|performance|security|upgrading|when-not-to-use-it|(?:comparison|guide)\/[^/]+)|(?:packages|examples)\/[^/]+\/README)\.md$/
 
 /** Files of the repository by their paths. */
 export type Files = ReadonlyMap<string, string>
