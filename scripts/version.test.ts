@@ -47,7 +47,8 @@ const change = (bump: string, text: string): string => `---\n'tidemark': ${bump}
 
 test('a version reaches every package, what they need of each other, the lock file and the changelog', async () => {
   await using repository = await scratch({
-    'brave-cats': change('patch', 'Fixed: Hosts stop\nwhen they shall.'),
+    // As an editor on Windows ends its lines.
+    'brave-cats': change('patch', 'Fixed: Hosts stop\nwhen they shall.').replaceAll('\n', '\r\n'),
     'calm-dogs': change('minor', 'Added: `tidemark tide`.'),
   })
   const { root, read } = repository

@@ -42,7 +42,8 @@ function releasedBefore(file: string): readonly string[] {
 }
 
 function readChange(file: string, content: string): PendingChange {
-  const [, summary = ''] = /^---\n[\s\S]*?\n---\n([\s\S]*)$/.exec(content) ?? []
+  const lines = content.replaceAll('\r\n', '\n')
+  const [, summary = ''] = /^---\n[\s\S]*?\n---\n([\s\S]*)$/.exec(lines) ?? []
   const [, first, text = ''] = /^(\w+): ([\s\S]*)$/.exec(summary.trim()) ?? []
   const kind = KINDS.find((name) => name === first)
   if (kind !== undefined && text !== '') return { file, kind, text }
