@@ -2,27 +2,24 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { flag, readArguments, text } from './command-line/read-arguments.ts'
+import { flag, readArguments, text, UsageError } from './command-line/read-arguments.ts'
 import { packAll, type Tarball } from './pack-all.ts'
 import { packProblems } from './pack-check.ts'
-import {
-  defaultDistTag,
-  publishAll,
-  publishOrder,
-  tagRelease,
-  type Publication,
-} from './release/publish.ts'
+import { removeBuilt, strayProblems } from './release/built-anew.ts'
+import { readPacked, writePacked } from './release/packed.ts'
+import { defaultDistTag, publishAll, publishOrder, type Publication } from './release/publish.ts'
 import { outputOf, runProgram, type Run } from './run-program.ts'
 import { kilobytes } from './release/size-limits.ts'
-import { standingProblems, versionOf } from './release/standing-problems.ts'
+import { commitOf, standingProblems, tagProblems, versionOf } from './release/standing-problems.ts'
 import { checkSignatures, writeBills } from './release/supply-chain.ts'
 import { ROOT } from './repository.ts'
 
-const USAGE = `usage: npm run release -- [--dry-run] [--dist-tag NAME]
+const USAGE = `usage: npm run release -- [--dry-run] [--packed] [--dist-tag NAME]
 
-Checks, builds, packs and publishes all packages at the version that they have, and tags the commit.
+Checks, builds, packs and publishes all packages at the version that they have. The commit must have the version's tag.
 
-  --dry-run        ends before anything is published
+  --dry-run        ends before anything is published, and needs no tag
+  --packed         publishes what a dry run left in .release/, and runs nothing that others wrote
   --dist-tag NAME  default: latest, or next for a pre-release
 
 Tarballs and lists of what is in them are in .release/. docs/releasing.md tells the rest.
@@ -55,6 +52,27 @@ async function checkSupply(root: string, { run, isDryRun }: Mode): Promise<Check
 interface Mode {
   readonly run: Run
   readonly isDryRun: boolean
+  /** Takes what is in the folder, instead of making it. */
+  readonly isPacked: boolean
+}
+
+interface Prepared extends Checked {
+  readonly publications: readonly Publication[]
+}
+
+/** What may be published, of a folder. */
+async function prepare(root: string, folder: string, mode: Mode): Promise<Prepared> {
+  const commit = (await commitOf('HEAD', { root, run: mode.run })) ?? ''
+  if (mode.isPacked) {
+    const { unchecked, publications } = readPacked(folder, commit)
+    return { problems: mode.isDryRun ? [] : unchecked, unchecked, publications }
+  }
+  const supply = await checkSupply(root, mode)
+  if (supply.problems.length > 0) return { ...supply, publications: [] }
+  const { problems, publications } = await packages(root, { run: mode.run, folder })
+  if (problems.length === 0)
+    writePacked(folder, { commit, unchecked: supply.unchecked, publications })
+  return { ...supply, problems, publications }
 }
 
 /** Builds and packs into a folder, checks what came of it, and puts it in order. */
@@ -67,12 +85,14 @@ async function packages(
 }> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
+  removeBuilt(root)
   await outputOf(run, 'npm', ['run', 'build'], { cwd: root })
   const tarballs = await packAll(root, folder)
   // Elsewhere: what is installed below this tree also finds the packages of this tree.
   await using work = await mkdtempDisposable(join(tmpdir(), 'tidemark-release-'))
   const knip = await run('npx', ['knip'], { cwd: root })
   const problems = [
+    ...(await strayProblems(root, { tarballs, run })),
     ...(await packProblems(root, { tarballs, folder: work.path })),
     ...(knip.code === 0 ? [] : [`knip is not content:\n${knip.stdout}${knip.stderr}`.trimEnd()]),
   ]
@@ -107,54 +127,69 @@ function listed(publications: readonly Publication[], distTag: string): readonly
 }
 
 /** Returns whether it is done, or ready to be. */
-async function release(
+export async function release(
   root: string,
-  { distTag: asked, ...mode }: ReleaseOptions,
+  { distTag: asked, log, ...mode }: ReleaseOptions,
 ): Promise<boolean> {
   const { run, isDryRun } = mode
   const version = versionOf(root)
   const distTag = asked ?? defaultDistTag(version)
   const refuse = (problems: readonly string[]): boolean => {
-    for (const problem of problems) console.error(problem)
-    console.log(`release: ${version} is refused, ${problems.length} problems`)
+    for (const problem of problems) log(problem)
+    log(`release: ${version} is refused, ${problems.length} problems`)
     return false
   }
-  const standing = await standingProblems(root, run)
+  const standing = [
+    ...(await standingProblems(root, run)),
+    ...(await tagProblems(root, { version, run, isNeeded: !isDryRun })),
+  ]
   if (standing.length > 0) return refuse(standing)
-  const supply = await checkSupply(root, mode)
-  if (supply.problems.length > 0) return refuse(supply.problems)
-  const { problems, publications } = await packages(root, { run, folder: join(root, '.release') })
+  const prepared = await prepare(root, join(root, '.release'), mode)
+  const { problems, unchecked, publications } = prepared
   if (problems.length > 0) return refuse(problems)
 
-  for (const line of [...supply.unchecked, ...listed(publications, distTag)]) console.log(line)
+  for (const line of [...unchecked, ...listed(publications, distTag)]) log(line)
   const bytes = publications.reduce((sum, { packedBytes }) => sum + packedBytes, 0)
   const what = `${publications.length} packages, ${kilobytes(bytes)}, as ${distTag}, tag v${version}`
   if (isDryRun) {
-    const left = supply.unchecked.length === 0 ? '' : `; ${supply.unchecked.length} check left out`
-    console.log(`release: ${version} is ready, ${what}${left}`)
+    const left = unchecked.length === 0 ? '' : `; ${unchecked.length} check left out`
+    log(`release: ${version} is ready, ${what}${left}`)
     return true
   }
-  const options = { root, distTag, run, log: (line: string) => console.log(line) }
-  await publishAll(publications, options)
-  await tagRelease(version, options)
-  console.log(`release: ${version} is published, ${what}`)
+  await publishAll(publications, { root, distTag, run, log })
+  log(`release: ${version} is published, ${what}`)
   return true
 }
 
 interface ReleaseOptions extends Mode {
   readonly distTag: string | undefined
+  readonly log: (line: string) => void
 }
 
-const { values } = readArguments(USAGE, { 'dry-run': flag(), 'dist-tag': text() })
-try {
-  const isDone = await release(ROOT, {
-    isDryRun: values['dry-run'],
-    distTag: values['dist-tag'],
-    run: runProgram,
-  })
-  if (!isDone) process.exitCode = 1
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error)
-  console.log('release: failed')
-  process.exitCode = 1
+const OPTIONS = { 'dry-run': flag(), packed: flag(), 'dist-tag': text() }
+
+/** Without `--`, npm keeps an option to itself: what should be tried would be done. */
+function refuseMisplaced(): void {
+  for (const name of Object.keys(OPTIONS)) {
+    if (process.env[`npm_config_${name.replace('-', '_')}`] === undefined) continue
+    throw new UsageError(`--${name} stands before "--": npm run release -- --${name}`)
+  }
+}
+
+if (import.meta.main) {
+  const { values } = readArguments(USAGE, OPTIONS, { check: refuseMisplaced })
+  try {
+    const isDone = await release(ROOT, {
+      isDryRun: values['dry-run'],
+      isPacked: values.packed,
+      distTag: values['dist-tag'],
+      run: runProgram,
+      log: (line) => console.log(line),
+    })
+    if (!isDone) process.exitCode = 1
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error)
+    console.log('release: failed')
+    process.exitCode = 1
+  }
 }

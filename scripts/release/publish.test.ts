@@ -1,11 +1,5 @@
 import { expect, test } from 'vitest'
-import {
-  defaultDistTag,
-  publishAll,
-  publishOrder,
-  tagRelease,
-  type Publication,
-} from './publish.ts'
+import { defaultDistTag, publishAll, publishOrder, type Publication } from './publish.ts'
 import type { Outcome, Run } from '../run-program.ts'
 import { checkSignatures } from './supply-chain.ts'
 
@@ -90,15 +84,6 @@ test('a package that the registry refuses ends the release there', async () => {
   await expect(publishAll(publishOrder(PACKAGES), options)).rejects.toThrow('E403')
   expect(logged).toEqual(['published contracts@0.1.0'])
   expect(asked.at(-1)).toContain('store.tgz')
-})
-
-test('the tag is made and pushed, unless it is there', async () => {
-  const without = answering({ 'git rev-parse': { code: 1 } })
-  await tagRelease('0.1.0', without.options)
-  expect(without.asked.slice(1)).toEqual(['git tag v0.1.0', 'git push origin refs/tags/v0.1.0'])
-  const tagged = answering({ 'git rev-parse': { stdout: 'abc\n' } })
-  await tagRelease('0.1.0', tagged.options)
-  expect(tagged.asked).toHaveLength(1)
 })
 
 test('a pre-release is not what everybody gets', () => {

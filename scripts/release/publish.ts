@@ -1,6 +1,5 @@
 import type { Tarball } from '../pack-all.ts'
 import { outputOf, type Run } from '../run-program.ts'
-import { commitOf } from './standing-problems.ts'
 
 export interface Publication extends Tarball {
   /** Names of what it needs, of other places too. */
@@ -68,16 +67,4 @@ async function publishedIntegrity(
   if (code === 0) return stdout.trim() || undefined
   if (stderr.includes('E404')) return undefined
   throw new Error(`npm cannot tell whether ${name}@${version} is published:\n${stderr}`.trimEnd())
-}
-
-/** Makes and pushes the version's tag, unless it is there. */
-export async function tagRelease(
-  version: string,
-  { root, run, log }: Omit<PublishOptions, 'distTag'>,
-): Promise<void> {
-  const tag = `v${version}`
-  if ((await commitOf(`refs/tags/${tag}`, { root, run })) !== undefined) return
-  await outputOf(run, 'git', ['tag', tag], { cwd: root })
-  await outputOf(run, 'git', ['push', 'origin', `refs/tags/${tag}`], { cwd: root })
-  log(`made the tag ${tag}`)
 }

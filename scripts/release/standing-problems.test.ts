@@ -1,50 +1,26 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { mkdtempDisposable } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { outputOf, runProgram } from '../run-program.ts'
-import { standingProblems } from './standing-problems.ts'
+import { runProgram } from '../run-program.ts'
+import { scratchRepository } from './scratch-repository.fixture.ts'
+import { standingProblems, tagProblems } from './standing-problems.ts'
 
-/** A repository with one commit that could be released. */
 async function scratch() {
-  const folder = await mkdtempDisposable(join(tmpdir(), 'tidemark-release-'))
-  const cwd = folder.path
-  const git = (...args: readonly string[]): Promise<string> =>
-    outputOf(runProgram, 'git', ['-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], {
-      cwd,
-    })
-  const write = (path: string, content: unknown): void => {
-    mkdirSync(dirname(join(cwd, path)), { recursive: true })
-    writeFileSync(join(cwd, path), typeof content === 'string' ? content : JSON.stringify(content))
-  }
-  const commit = async (): Promise<void> => {
-    await git('add', '--all')
-    await git('commit', '--quiet', '--allow-empty', '--message=Change')
-  }
-  const version = '0.1.0'
-  write('package.json', { version, workspaces: ['packages/*'] })
-  write('packages/store/package.json', { version })
-  write('package-lock.json', { packages: { '': { version }, 'packages/store': { version } } })
-  write('CHANGELOG.md', '# Changelog\n\n## 0.1.0 — 2026-11-27\n\n- A.\n')
-  write('.changeset/README.md', 'Not a change.\n')
-  await git('init', '--quiet')
-  await commit()
-  const problems = (): Promise<readonly string[]> => standingProblems(cwd, runProgram)
-  return { git, write, commit, problems, [Symbol.asyncDispose]: () => folder.remove() }
+  const repository = await scratchRepository()
+  const problems = (): Promise<readonly string[]> => standingProblems(repository.root, runProgram)
+  return { ...repository, problems }
 }
 
-test('a clean commit of one version, with its changes told, may be released; its tag may be there', async () => {
+test('a clean commit of one version, with its changes told, may be released', async () => {
   await using repository = await scratch()
-  expect(await repository.problems()).toEqual([])
-  await repository.git('tag', 'v0.1.0')
   expect(await repository.problems()).toEqual([])
 })
 
 test('a changed or untracked file is refused', async () => {
   await using repository = await scratch()
-  repository.write('a.ts', '1')
-  expect(await repository.problems()).toEqual(['the working tree is not clean:\n    ?? a.ts'])
+  repository.write('a/b.ts', '1')
+  await repository.git('config', 'status.showUntrackedFiles', 'no')
+  expect(await repository.problems()).toEqual(['the working tree is not clean:\n    ?? a/b.ts'])
+  await repository.git('add', '--all')
+  expect(await repository.problems()).toEqual(['the working tree is not clean:\n    A  a/b.ts'])
 })
 
 test('a pending changeset is refused, and one that cannot be read', async () => {
@@ -78,16 +54,26 @@ test('a version that the changelog does not tell about is refused', async () => 
   repository.write('CHANGELOG.md', '# Changelog\n\n## 0.1.0-next.1 — 2026-11-27\n\n- A.\n')
   await repository.commit()
   expect(await repository.problems()).toEqual(['CHANGELOG.md has no section 0.1.0'])
-  repository.write('CHANGELOG.md', '# Changelog\n\n## 0.1.0 — 2026-11-27\n\n## 0.0.9\n\n- A.\n')
+  repository.write(
+    'CHANGELOG.md',
+    '# Changelog\n\n## 0.1.0 — 2026-11-27\n\n### Added\n\n## 0.0.9\n\n- A.\n',
+  )
   await repository.commit()
   expect(await repository.problems()).toEqual(['CHANGELOG.md has nothing under 0.1.0'])
 })
 
-test('a version whose tag is at another commit is refused', async () => {
+test('nothing is released without its tag, or with one at another commit', async () => {
   await using repository = await scratch()
+  const problems = (isNeeded: boolean): Promise<readonly string[]> =>
+    tagProblems(repository.root, { version: '0.1.0', run: runProgram, isNeeded })
+  expect(await problems(false)).toEqual([])
+  expect(await problems(true)).toEqual(['the commit has no tag v0.1.0'])
   await repository.git('tag', '--annotate', '--message=0.1.0', 'v0.1.0')
+  expect(await problems(true)).toEqual([])
   await repository.commit()
-  expect(await repository.problems()).toEqual([
-    expect.stringMatching(/^the tag v0\.1\.0 is at another commit, [\da-f]{8}$/),
-  ])
+  for (const isNeeded of [false, true]) {
+    expect(await problems(isNeeded)).toEqual([
+      expect.stringMatching(/^the tag v0\.1\.0 is at another commit, [\da-f]{8}$/),
+    ])
+  }
 })

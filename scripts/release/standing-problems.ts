@@ -26,12 +26,13 @@ export async function standingProblems(root: string, run: Run): Promise<readonly
     ...changesetProblems(root),
     ...versionProblems(root, version),
     ...changelogProblems(root, version),
-    ...(await tagProblems(root, { version, run })),
   ]
 }
 
 async function treeProblems(root: string, run: Run): Promise<string[]> {
-  const status = await outputOf(run, 'git', ['status', '--porcelain'], { cwd: root })
+  // Settings of a user may hide files that are not tracked.
+  const args = ['status', '--porcelain', '--untracked-files=all']
+  const status = await outputOf(run, 'git', args, { cwd: root })
   return status === '' ? [] : [`the working tree is not clean:\n${status.replace(/^/gm, '    ')}`]
 }
 
@@ -71,16 +72,23 @@ function changelogProblems(root: string, version: string): string[] {
   const file = join(root, 'CHANGELOG.md')
   const section = existsSync(file) ? sectionOf(readFileSync(file, 'utf8'), version) : undefined
   if (section === undefined) return [`CHANGELOG.md has no section ${version}`]
-  return section === '' ? [`CHANGELOG.md has nothing under ${version}`] : []
+  const isEmpty = section.replaceAll(/^#.*$/gm, '').trim() === ''
+  return isEmpty ? [`CHANGELOG.md has nothing under ${version}`] : []
 }
 
-async function tagProblems(
+/** Nothing is published without a tag: it names the commit, and who may make one decides who may release. */
+export async function tagProblems(
   root: string,
-  { version, run }: { readonly version: string; readonly run: Run },
+  {
+    version,
+    run,
+    isNeeded,
+  }: { readonly version: string; readonly run: Run; readonly isNeeded: boolean },
 ): Promise<string[]> {
   const tagged = await commitOf(`refs/tags/v${version}`, { root, run })
   const head = await commitOf('HEAD', { root, run })
-  if (tagged === undefined || tagged === head) return []
+  if (tagged === undefined) return isNeeded ? [`the commit has no tag v${version}`] : []
+  if (tagged === head) return []
   return [`the tag v${version} is at another commit, ${tagged.slice(0, 8)}`]
 }
 
