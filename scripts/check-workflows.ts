@@ -7,11 +7,14 @@ import { ROOT } from './repository.ts'
 
 interface Step {
   readonly uses?: string
+  readonly run?: string
   readonly with?: Readonly<Record<string, unknown>>
 }
 
 interface Job {
-  readonly permissions?: Readonly<Record<string, string>>
+  readonly uses?: string
+  /** Or `write-all`. */
+  readonly permissions?: string | Readonly<Record<string, string>>
   readonly 'timeout-minutes'?: number
   readonly environment?: unknown
   readonly container?: string | { readonly image: string }
@@ -19,25 +22,37 @@ interface Job {
 }
 
 interface Workflow {
+  readonly on: string | readonly string[] | Readonly<Record<string, unknown>>
   readonly permissions?: Readonly<Record<string, string>>
   readonly jobs: Readonly<Record<string, Job>>
 }
 
-const USES = /^\s*-?\s*uses:\s*(?<action>.*)$/gm
-const PINNED_ACTION = /^[\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/
+const PINNED_ACTION = /^[\w.-]+\/[\w./-]+@[0-9a-f]{40}$/
+const VERSION = /^ # v\d+\.\d+\.\d+$/m
+/** Both run with the rights of the repository on what a stranger proposes. */
+const FOR_STRANGERS = ['pull_request_target', 'workflow_run']
+const INSTALLS = /\bnp(?:x\b|m (?:ci|i|install|exec)\b)/
 const PINNED_IMAGE = /@sha256:[0-9a-f]{64}$/
 
 /** What is wrong with a workflow, given the names of the scripts of package.json. */
 export function workflowProblems(text: string, scripts: ReadonlySet<string>): string[] {
   const problems: string[] = []
-  for (const { groups } of text.matchAll(USES)) {
-    const action = groups?.['action'] ?? ''
-    if (!PINNED_ACTION.test(action)) problems.push(`${action} is not owner/name@commit # v1.2.3`)
-  }
   for (const [, script = ''] of text.matchAll(/npm run (?:-\S+ )*([\w:-]+)/g)) {
     if (!scripts.has(script)) problems.push(`npm run ${script}: package.json has no such script`)
   }
-  const { permissions, jobs } = parse(text) as Workflow
+  const { on, permissions, jobs } = parse(text) as Workflow
+  const events = typeof on === 'string' ? [on] : Array.isArray(on) ? on : Object.keys(on)
+  for (const event of FOR_STRANGERS) {
+    if (events.includes(event)) problems.push(`is started by ${event}`)
+  }
+  for (const action of new Set(Object.values(jobs).flatMap(actionsOf))) {
+    const isSaid = text
+      .split(action)
+      .slice(1)
+      .every((rest) => VERSION.test(rest.split('\n', 1)[0] ?? ''))
+    if (!PINNED_ACTION.test(action) || !isSaid)
+      problems.push(`${action} is not owner/name@commit # v1.2.3`)
+  }
   if (permissions === undefined || Object.keys(permissions).length > 0)
     problems.push('permissions of the workflow are not {}')
   for (const [name, job] of Object.entries(jobs)) {
@@ -46,13 +61,23 @@ export function workflowProblems(text: string, scripts: ReadonlySet<string>): st
   return problems
 }
 
+function actionsOf({ uses, steps = [] }: Job): readonly string[] {
+  return [uses, ...steps.map((step) => step.uses)].filter((action) => action !== undefined)
+}
+
 function jobProblems({ permissions, container, environment, steps = [], ...job }: Job): string[] {
   const problems: string[] = []
   if (job['timeout-minutes'] === undefined) problems.push('no timeout-minutes')
   if (permissions === undefined) problems.push('no permissions')
-  // Who may sign in the name of the repository waits for somebody's approval.
-  if (permissions?.['id-token'] === 'write' && environment === undefined)
-    problems.push('id-token without an environment')
+  else if (typeof permissions === 'string') problems.push(`permissions are ${permissions}`)
+  else {
+    const rights = Object.keys(permissions).filter((name) => permissions[name] === 'write')
+    // Who may sign or write in the name of the repository waits for somebody's approval, and runs nothing that others wrote.
+    if (environment === undefined)
+      problems.push(...rights.map((name) => `${name} without an environment`))
+    if (rights.length > 0 && steps.some(({ run }) => INSTALLS.test(run ?? '')))
+      problems.push(`${rights.join(', ')} where packages are installed`)
+  }
   const image = typeof container === 'string' ? container : container?.image
   if (image !== undefined && !PINNED_IMAGE.test(image)) problems.push(`${image} has no digest`)
   for (const { uses = '', with: inputs } of steps) {
