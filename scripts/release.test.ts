@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto'
+import { cpSync } from 'node:fs'
+import { mkdtempDisposable } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { release } from './release.ts'
 import { removeBuilt, strayProblems } from './release/built-anew.ts'
 import { writePacked } from './release/packed.ts'
 import type { Publication } from './release/publish.ts'
-import { runProgram, type Run } from './run-program.ts'
+import { ROOT } from './repository.ts'
+import { outputOf, runProgram, type Run } from './run-program.ts'
 import { scratchRepository } from './release/scratch-repository.fixture.ts'
 
 /** A repository with two tarballs that were checked, and a registry that has none. */
@@ -121,4 +125,16 @@ test('what earlier builds and programs left in a folder that git ignores is not 
   removeBuilt(root)
   const left = await git('ls-files', '--others', 'packages')
   expect(left).toBe('packages/store/templates/worker/debug.log')
+})
+
+test('the command needs no installed package, and notices an option that npm kept', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'tidemark-release-'))
+  for (const path of ['package.json', 'scripts']) {
+    cpSync(join(ROOT, path), join(folder.path, path), { recursive: true })
+  }
+  const cwd = folder.path
+  const usage = await outputOf(runProgram, 'npm', ['run', 'release', '--', '--help'], { cwd })
+  expect(usage).toContain('usage: npm run release')
+  const { code, stderr } = await runProgram('npm', ['run', 'release', '--dry-run'], { cwd })
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--dry-run stands before "--"')])
 })
