@@ -1,4 +1,5 @@
-import { FULL_RANGE, partitionKeyDefinition, systemClock, type Clock } from '@tidemark/contracts'
+import { FULL_RANGE, partitionKeyDefinition, systemClock } from '@tidemark/contracts'
+import { ShiftedClock } from '@tidemark/testing'
 import { sharedPostgres, type SharedPostgres } from '@tidemark/testing/servers'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -13,15 +14,11 @@ beforeAll(async () => {
 })
 afterAll(() => postgres?.[Symbol.asyncDispose]())
 
-function shifted(byMs: number): Clock {
-  return { ...systemClock, wallMs: () => systemClock.wallMs() + byMs }
-}
-
 test.each([HOUR_MS, -HOUR_MS])(
   'TTL-11 a process whose clock is %d ms off has the time of the server from the beginning',
   async (byMs) => {
     const url = await postgres?.createDatabase()
-    const engine = await openPostgresEngine({ url, clock: shifted(byMs) })
+    const engine = await openPostgresEngine({ url, clock: new ShiftedClock(byMs) })
     const { ts } = await engine.createDatabase('first')
     // Server and test run on one machine.
     expect(Math.abs(ts * 1000 - systemClock.wallMs())).toBeLessThan(10_000)
@@ -33,7 +30,11 @@ test.each([HOUR_MS, -HOUR_MS])(
 
 test('TTL-11 with the clocks of processes the highest counts, and it is not the server that decides', async () => {
   const url = await postgres?.createDatabase()
-  const engine = await openPostgresEngine({ url, clock: shifted(HOUR_MS), storeTime: 'process' })
+  const engine = await openPostgresEngine({
+    url,
+    clock: new ShiftedClock(HOUR_MS),
+    storeTime: 'process',
+  })
   await engine.createDatabase('first')
   const database = await engine.openDatabase('first')
   expect(database.nowMs() - systemClock.wallMs()).toBeGreaterThan(HOUR_MS - 10_000)

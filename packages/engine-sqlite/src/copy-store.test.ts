@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FULL_RANGE, systemClock, type Clock, type DocumentBody } from '@tidemark/contracts'
 import { Store, type Collection } from '@tidemark/store'
+import { SteppedClock } from '@tidemark/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { copySqliteStore, markSqliteStoreRestored } from './copy-store.ts'
 import { openSqliteEngine } from './sqlite-engine.ts'
@@ -134,12 +135,7 @@ test('CF-8 a store restored a second time skips what may have been lost, also wh
   await write(collection, 2, 5)
   const { continuation } = await read(collection)
   await second.close()
-  const wallMs = systemClock.wallMs() - 3_600_000
-  const behind: Clock = {
-    wallMs: () => wallMs,
-    monotonicMs: () => systemClock.monotonicMs(),
-    sleep: (...args) => systemClock.sleep(...args),
-  }
+  const behind = new SteppedClock(systemClock.wallMs() - 3_600_000)
   const restored = await collectionOf(await open(backup, behind))
   await write(restored, 10, 3)
   expect((await read(restored, { continuation })).ids).toEqual(['d10', 'd11', 'd12'])

@@ -6,8 +6,8 @@ import {
   type FeedEstimate,
 } from '@tidemark/processor'
 import type { Collection, Database, Store } from '@tidemark/store'
-import { lsn, systemClock, type DocumentBody } from '@tidemark/contracts'
-import { openMemoryStore, SimulatedClock } from '@tidemark/testing'
+import { lsn, type DocumentBody } from '@tidemark/contracts'
+import { openMemoryStore, ShiftedClock, SimulatedClock } from '@tidemark/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { instrumentGroups } from './instrument-groups.ts'
 import { instrumentHost } from './instrument-host.ts'
@@ -31,15 +31,15 @@ let store: Store
 let shop: Database
 let orders: Collection<Order>
 /** By how much the store's clock is ahead. */
-let aheadMs: number
+let clock: ShiftedClock
 let leases: DocumentLeaseStore
 let recorded: RecordedTelemetry
 
 beforeEach(async () => {
-  aheadMs = 0
+  clock = new ShiftedClock()
   store = await openMemoryStore({
     maintenance: 'manual',
-    clock: { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs },
+    clock,
   })
   shop = await store.createDatabaseIfNotExists('shop')
   orders = await shop.createCollectionIfNotExists<Order>({
@@ -265,7 +265,7 @@ test('a store tells what its maintenance does, and what there is left of it', as
     { meter },
   )
   await orders.upsert({ id: SECRET, customer: SECRET, ttl: 60 })
-  aheadMs = 61_000
+  clock.step(61_000)
   const about = { 'messaging.destination.name': 'shop/orders' }
   expect(await recorded.series('tidemark.collection.unswept')).toEqual([[about, 1]])
   await store.runMaintenance()

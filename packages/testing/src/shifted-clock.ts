@@ -2,7 +2,12 @@ import { systemClock, type Clock, type SleepOptions } from '@tidemark/contracts'
 
 /** The machine's clock, with a wall time that a test moves: what expires does so without being waited for. */
 export class ShiftedClock implements Clock {
-  #aheadMs = 0
+  #aheadMs: number
+
+  /** @param aheadMs by how much the wall time is ahead from the start; negative = behind. @default 0 */
+  constructor(aheadMs = 0) {
+    this.#aheadMs = aheadMs
+  }
 
   wallMs(): number {
     return systemClock.wallMs() + this.#aheadMs

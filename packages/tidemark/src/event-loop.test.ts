@@ -1,13 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { FULL_RANGE, systemClock, type Clock, type DocumentBody } from '@tidemark/contracts'
+import { FULL_RANGE, type DocumentBody } from '@tidemark/contracts'
 import { openSqliteEngine } from '@tidemark/engine-sqlite'
 import { archiveDocuments, migrateCollection } from '@tidemark/jobs'
 import { MemoryLeaseStore } from '@tidemark/processor'
 import { Store, type Collection } from '@tidemark/store'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ReadLedger } from '@tidemark/testing'
+import { ReadLedger, ShiftedClock } from '@tidemark/testing'
 import { tidemark } from './cli/commands/command-runner.child.ts'
 
 /*
@@ -31,12 +31,7 @@ interface Note extends DocumentBody {
   readonly ttl?: number
 }
 
-let shiftMs = 0
-const clock: Clock = {
-  wallMs: () => systemClock.wallMs() + shiftMs,
-  monotonicMs: () => systemClock.monotonicMs(),
-  sleep: (ms, signal) => systemClock.sleep(ms, signal),
-}
+const clock = new ShiftedClock()
 
 let folder = ''
 let store: Store
@@ -197,13 +192,13 @@ describe('no turn of the event loop reads more than its share', () => {
   })
 
   test('in going past what has expired', async () => {
-    shiftMs = 100_000_000
+    clock.step(100_000_000)
     expect(await expectBounded(DOCUMENTS, scanned)).toBe(DOCUMENTS - OF_ONE_KEY)
     expect(await expectBounded(DOCUMENTS, () => notes.count())).toBe(DOCUMENTS - OF_ONE_KEY)
   })
 
   test('in telling of many pending deletes', async () => {
-    shiftMs = 100_000_000
+    clock.step(100_000_000)
     await store.runMaintenance()
     const expiry = await expectBounded(0, () => notes.readExpiry())
     expect(expiry).toMatchObject({ withExpiry: 0, unswept: 0, pendingDeletes: OF_ONE_KEY })

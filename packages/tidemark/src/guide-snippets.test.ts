@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ShiftedClock } from '@tidemark/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
   DocumentLeaseStore,
@@ -10,11 +11,9 @@ import {
   openStore,
   readJsonLines,
   type StartPosition,
-  type Clock,
   type Database,
   type Store,
 } from './index.ts'
-import { systemClock } from './index.ts'
 
 /*
  * The snippets of the guides, word for word: they are compiled and run here, and the last test finds each
@@ -31,17 +30,10 @@ let folder: string
 let coldFolder: string
 let store: Store
 let shop: Database
-let aheadMs: number
-
-/** The machine's clock, with time that a test lets pass. */
-const clock: Clock = {
-  wallMs: () => systemClock.wallMs() + aheadMs,
-  monotonicMs: () => systemClock.monotonicMs(),
-  sleep: (delayMs, signal) => systemClock.sleep(delayMs, signal),
-}
+let clock: ShiftedClock
 
 beforeEach(async () => {
-  aheadMs = 0
+  clock = new ShiftedClock()
   folder = await mkdtemp(join(tmpdir(), 'tidemark-guide-'))
   coldFolder = join(folder, 'cold')
   store = await openStore({
@@ -69,7 +61,7 @@ test('time-to-live.md: expiry, pending deletes, retention, horizon, archive', as
   await sessions.upsert({ id: 's3', user: 'u1', ttl: -1 }) // never
 
   const view = new Map<string, number | undefined>()
-  aheadMs = 61_000
+  clock.step(61_000)
   await store.runMaintenance()
   for await (const page of sessions.changes({ from: 'beginning', follow: false })) {
     for (const change of page.changes) {
@@ -106,9 +98,9 @@ test('time-to-live.md: expiry, pending deletes, retention, horizon, archive', as
   await archive.retire() // stops, and purges no longer wait for it
   expect(rows).toMatchObject([{ id: 's2', user: 'u1' }])
 
-  aheadMs += 3_700_000
+  clock.step(3_700_000)
   await store.runMaintenance()
-  aheadMs += 4 * 86_400_000
+  clock.step(4 * 86_400_000)
   expect((await store.runMaintenance()).purged).toBe(2)
   await expect(
     sessions.changes({ from: { continuation }, follow: false }).next(),
@@ -134,7 +126,7 @@ test('TTL-19 time-to-live.md: tiering, all versions, a part that expires', async
     defaultTtl: -1,
   })
   await sessions.upsert({ id: 's1', user: 'u1' })
-  aheadMs = 3_600_000
+  clock.step(3_600_000)
   const quietSince = clock.wallMs() / 1000 - 1_800
   await sessions.upsert({ id: 's2', user: 'u1' })
   const report = await archiveDocuments<Session>({
@@ -175,7 +167,7 @@ test('TTL-19 time-to-live.md: tiering, all versions, a part that expires', async
   ])
   const { documents } = await users.readPartition('u1') // one snapshot; the code is there for five minutes
   expect(documents).toHaveLength(2)
-  aheadMs += 300_000
+  clock.step(300_000)
   expect((await users.readPartition('u1')).documents).toMatchObject([{ id: 'profile' }])
 })
 

@@ -1,8 +1,9 @@
-import { systemClock, type Clock, type LeaseStore } from '@tidemark/contracts'
+import type { LeaseStore } from '@tidemark/contracts'
 import { openSqliteEngine } from '@tidemark/engine-sqlite'
 import { TimedLeaseStore } from '@tidemark/lease-redis/testing'
 import { DocumentLeaseStore } from '@tidemark/processor'
 import { Store } from '@tidemark/store'
+import { ShiftedClock } from '@tidemark/testing'
 import { Cluster, Redis } from 'ioredis'
 
 /** Where the leases are: documents beside what is watched, or elsewhere, and how a process reaches them. */
@@ -17,11 +18,11 @@ export type LeasesElsewhere =
 
 const HOST = '127.0.0.1'
 
-let stepMs = 0
+const clock = new ShiftedClock()
 
 /** Sets the clock of the lease store, as this process has it. */
 export function stepLeaseClock(byMs: number): void {
-  stepMs += byMs
+  clock.step(byMs)
 }
 
 /** Leases there, until the process ends. */
@@ -32,11 +33,6 @@ export async function openLeases(
   const patient = { retryStrategy: () => 50, maxRetriesPerRequest: null }
   switch (place.kind) {
     case 'documents': {
-      const clock: Clock = {
-        wallMs: () => systemClock.wallMs() + stepMs,
-        monotonicMs: () => systemClock.monotonicMs(),
-        sleep: (delayMs, signal) => systemClock.sleep(delayMs, signal),
-      }
       const engine = await openSqliteEngine({ folder: place.folder, clock })
       const store = await Store.open({ engine, maintenance: 'manual' })
       return new DocumentLeaseStore(store.database('leases').collection('leases'))
@@ -66,6 +62,6 @@ function opened(redis: Connection, commandTimeoutMs: number): LeaseStore {
   return new TimedLeaseStore(redis, {
     commandTimeoutMs,
     allowVolatile: true,
-    storeTimeUs: () => Math.floor(systemClock.wallMs() + stepMs) * 1000,
+    storeTimeUs: () => Math.floor(clock.wallMs()) * 1000,
   })
 }

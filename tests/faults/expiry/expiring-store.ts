@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { systemClock, type Clock } from '@tidemark/contracts'
 import { openPostgresEngine } from '@tidemark/engine-postgres'
 import { openSqliteEngine } from '@tidemark/engine-sqlite'
 import { Store, type Collection, type MaintenanceMode, type StorageEngine } from '@tidemark/store'
+import { ShiftedClock } from '@tidemark/testing'
 
 export interface ExpiringDocument {
   readonly id: string
@@ -31,7 +31,7 @@ export async function openExpiringStore({
   clockOffsetMs,
   maintenance,
 }: ExpiringStoreOptions): Promise<ExpiringStore> {
-  const clock = shiftedClock(clockOffsetMs)
+  const clock = new ShiftedClock(clockOffsetMs)
   const engine: StorageEngine =
     postgresUrl === undefined
       ? await openSqliteEngine({ folder: join(folder, 'store'), clock })
@@ -45,13 +45,4 @@ export async function openExpiringStore({
     defaultTtl: -1,
   })
   return { store, documents, [Symbol.asyncDispose]: () => store.close() }
-}
-
-/** A machine's clock that is wrong. */
-function shiftedClock(offsetMs: number): Clock {
-  return {
-    wallMs: () => systemClock.wallMs() + offsetMs,
-    monotonicMs: () => systemClock.monotonicMs(),
-    sleep: (delayMs, signal, options) => systemClock.sleep(delayMs, signal, options),
-  }
 }

@@ -1,4 +1,5 @@
-import { errorCode, systemClock, type Clock } from '@tidemark/contracts'
+import { errorCode } from '@tidemark/contracts'
+import { SteppedClock } from '@tidemark/testing'
 import { expect, test } from 'vitest'
 import { Authorizer, DATE_WINDOW_MS, type AuthorizedRequest } from './authorizer.ts'
 import { RequestSigner } from './request-signer.ts'
@@ -7,11 +8,14 @@ const KEY = Buffer.from('a key of this test, and no other')
 const OTHER = Buffer.from('another key, which may only read')
 
 function setUp() {
-  let nowMs = Date.UTC(2026, 0, 2, 3, 4, 5)
-  const clock: Clock = { ...systemClock, wallMs: () => nowMs }
+  const clock = new SteppedClock(Date.UTC(2026, 0, 2, 3, 4, 5))
   const keys = { readWrite: [KEY.toString('base64')], readOnly: [OTHER.toString('base64')] }
   const authorizer = new Authorizer(keys, clock)
-  const signed = { method: 'GET', resourceType: 'docs', msDate: new Date(nowMs).toUTCString() }
+  const signed = {
+    method: 'GET',
+    resourceType: 'docs',
+    msDate: new Date(clock.wallMs()).toUTCString(),
+  }
   const resourceLink = 'dbs/db/colls/c'
   const request = (key: Buffer, change: Partial<AuthorizedRequest> = {}): AuthorizedRequest => ({
     ...signed,
@@ -30,7 +34,7 @@ function setUp() {
       return errorCode(error) ?? ''
     }
   }
-  return { authorizer, keys, request, outcome, pass: (ms: number) => (nowMs += ms) }
+  return { authorizer, keys, request, outcome, pass: (ms: number) => clock.step(ms) }
 }
 
 test('a signature that was right is right again for the very same request, and no other', () => {

@@ -1,5 +1,6 @@
 import { CosmosClient } from '@azure/cosmos'
 import { systemClock } from '@tidemark/contracts'
+import { ShiftedClock } from '@tidemark/testing'
 import { expect, test } from 'vitest'
 import { send } from './raw-request.fixture.ts'
 import { TEST_KEY, testGateway } from './running-gateway.fixture.ts'
@@ -68,13 +69,12 @@ test.each(['Incremental feed', 'Full-Fidelity Feed'])(
 )
 
 test('TTL-4 an expired document is absent to everything at that instant', async () => {
-  let shiftMs = 0
-  const storeClock = { ...systemClock, wallMs: () => systemClock.wallMs() + shiftMs }
+  const storeClock = new ShiftedClock()
   await using started = await testGateway({}, { storeClock })
   const container = await started.container({ id: 'c', partitionKey: '/pk', defaultTtl: 60 })
   await container.items.create({ id: 'a', pk: 'x' })
   await container.items.create({ id: 'b', pk: 'x', ttl: -1 })
-  shiftMs = 61_000
+  storeClock.step(61_000)
   expect((await container.item('a', 'x').read()).statusCode).toBe(404)
   expect((await container.items.readAll().fetchAll()).resources).toMatchObject([{ id: 'b' }])
   const feed = await send(started.gateway.endpoint, 'GET', DOCS, {
@@ -86,8 +86,7 @@ test('TTL-4 an expired document is absent to everything at that instant', async 
 })
 
 test('CF-11 an expiry is a delete of the full-fidelity feed, once the sweep has been there', async () => {
-  let shiftMs = 0
-  const storeClock = { ...systemClock, wallMs: () => systemClock.wallMs() + shiftMs }
+  const storeClock = new ShiftedClock()
   await using started = await testGateway({}, { storeClock })
   const container = await started.container({
     id: 'c',
@@ -96,7 +95,7 @@ test('CF-11 an expiry is a delete of the full-fidelity feed, once the sweep has 
     changeFeedPolicy: { retentionDuration: 10 } as never,
   })
   await container.items.create({ id: 'a', pk: 'x' })
-  shiftMs = 61_000
+  storeClock.step(61_000)
   await started.store.runMaintenance()
   const { json } = await send(started.gateway.endpoint, 'GET', DOCS, {
     headers: { 'a-im': 'Full-Fidelity Feed', 'if-none-match': '"1"' },

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { systemClock, type Clock } from '@tidemark/contracts'
 import { readJsonLines } from '@tidemark/jobs'
+import { ShiftedClock } from '@tidemark/testing'
 import { openStore } from '../../open-store.ts'
 import { jsonLines, tidemark } from './command-runner.child.ts'
 
@@ -23,7 +23,7 @@ beforeEach(async () => {
   data = join(folder, 'data')
   archive = join(folder, 'archive')
   // An hour ago, so that all of it has expired by now.
-  const clock: Clock = { ...systemClock, wallMs: () => systemClock.wallMs() - 3_600_000 }
+  const clock = new ShiftedClock(-3_600_000)
   await using store = await openStore({
     folder: data,
     durability: 'relaxed',

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { systemClock, type Clock } from '@tidemark/contracts'
 import type { Store } from '@tidemark/store'
+import { ShiftedClock } from '@tidemark/testing'
 import { openStore } from '../../open-store.ts'
 import { jsonLines, tidemark } from './command-runner.child.ts'
 
@@ -18,11 +18,7 @@ afterEach(async () => {
 
 /** A store of `agoMs` ago. */
 function openAgo(agoMs: number): Promise<Store> {
-  const clock: Clock = {
-    wallMs: () => systemClock.wallMs() - agoMs,
-    monotonicMs: () => systemClock.monotonicMs(),
-    sleep: (delayMs, signal) => systemClock.sleep(delayMs, signal),
-  }
+  const clock = new ShiftedClock(-agoMs)
   return openStore({ folder, durability: 'relaxed', maintenance: 'manual', clock })
 }
 
