@@ -4,8 +4,16 @@ import type {
   LeaseEstimate,
   LeaseEstimateState,
 } from '@tidemark/processor'
+import { checkOptions, optionWhole } from '@tidemark/contracts/internal'
 import { ATTRIBUTE, OWN } from './attributes.ts'
-import { meterOf, observing, shared, type Observe, type ReadingOptions } from './instruments.ts'
+import {
+  meterOf,
+  observing,
+  readingRules,
+  shared,
+  type Observe,
+  type ReadingOptions,
+} from './instruments.ts'
 
 export interface GroupReadingOptions extends ReadingOptions {
   /**
@@ -27,11 +35,14 @@ const PROBLEMS: readonly LagProblem[] = [
 /**
  * Reads the lag of groups when metrics are collected, until it is disposed: `read` is
  * `async () => [await estimator.estimate()]`. It is asked at most every 5 s, and takes at most a twentieth of the time.
+ *
+ * @throws ERR_INVALID_OPTION
  */
 export function instrumentGroups(
   read: () => Promise<readonly FeedEstimate[]>,
   options: GroupReadingOptions = {},
 ): Disposable {
+  checkOptions(options, { ...readingRules, maxRanges: optionWhole(0) })
   const { maxRanges = 500 } = options
   const estimates = shared(read, options)
   return observing(meterOf(options), {

@@ -1,7 +1,8 @@
 import type { MessageBroker, QueueRuntimeProperties } from '@tidemark/messaging'
 import { errorCode, systemClock } from '@tidemark/contracts'
+import { checkOptions, optionWhole } from '@tidemark/contracts/internal'
 import { ATTRIBUTE, OWN } from './attributes.ts'
-import { meterOf, observing, shared, type ReadingOptions } from './instruments.ts'
+import { meterOf, observing, readingRules, shared, type ReadingOptions } from './instruments.ts'
 
 export interface QueueReadingOptions extends ReadingOptions {
   /** At most this many queues and subscriptions are read, each with five series. @range 1 or more @default 300 */
@@ -27,11 +28,16 @@ interface MeasuredEntity extends Entity {
   readonly counts: Omit<QueueRuntimeProperties, 'name'>
 }
 
-/** Reads the counts of queues and subscriptions when metrics are collected, at most every 5 s, until it is disposed. */
+/**
+ * Reads the counts of queues and subscriptions when metrics are collected, at most every 5 s, until it is disposed.
+ *
+ * @throws ERR_INVALID_OPTION
+ */
 export function instrumentQueues(
   broker: InstrumentedBroker,
   options: QueueReadingOptions = {},
 ): Disposable {
+  checkOptions(options, { ...readingRules, maxEntities: optionWhole(1) })
   const { maxEntities = 300, clock = systemClock } = options
   const entities = shared(() => measureEntities(broker, maxEntities), options)
   return observing(meterOf(options), {

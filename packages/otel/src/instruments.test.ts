@@ -453,3 +453,13 @@ function estimateOf(lags: readonly number[]): FeedEstimate {
     })),
   }
 }
+
+test('limits that would read nothing, or everything, are refused', async () => {
+  await using broker = openMessaging(shop)
+  expect(() => instrumentGroups(async () => [], { maxRanges: -1 })).toThrow(
+    'maxRanges must be a whole number of 0 or more, got -1',
+  )
+  expect(() => instrumentQueues(broker, { maxEntities: 0.5 })).toThrow(
+    'maxEntities must be a whole number of 1 or more, got 0.5',
+  )
+})

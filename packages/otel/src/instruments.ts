@@ -6,6 +6,7 @@ import {
   type ObservableCounter,
 } from '@opentelemetry/api'
 import { systemClock, type Clock } from '@tidemark/contracts'
+import { option, optionHaving, type OptionRules } from '@tidemark/contracts/internal'
 import { gaugeOf } from './metrics.ts'
 import { SCOPE } from './open-telemetry.ts'
 import { SharedReading } from './shared-reading.ts'
@@ -18,6 +19,11 @@ export interface InstrumentOptions {
 export interface ReadingOptions extends InstrumentOptions {
   /** @default the machine's */
   readonly clock?: Clock | undefined
+}
+
+export const readingRules: OptionRules<ReadingOptions> = {
+  meter: optionHaving('a meter', 'addBatchObservableCallback'),
+  clock: option.clock,
 }
 
 export function meterOf({ meter = metrics.getMeter(SCOPE) }: InstrumentOptions): Meter {

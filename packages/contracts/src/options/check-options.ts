@@ -78,10 +78,12 @@ export function optionOf(...values: readonly (string | number)[]): OptionRule {
   return optionRule(expected, (given) => values.some((value) => value === given))
 }
 
-export function optionWhole(min: number, max: number): OptionRule {
+/** Without a maximum: `min` or more. */
+export function optionWhole(min: number, max?: number): OptionRule {
+  const most = max ?? Number.MAX_SAFE_INTEGER
   return optionRule(
-    `a whole number from ${min} to ${max}`,
-    (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
+    max === undefined ? `a whole number of ${min} or more` : `a whole number from ${min} to ${max}`,
+    (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= most,
   )
 }
 

@@ -17,6 +17,7 @@ import {
   option,
   optionGroup,
   optionRule,
+  optionWhole,
   reachableHost,
   requiredOption,
   type OptionRules,
@@ -31,7 +32,7 @@ export interface ListenOptions {
   readonly port?: number | undefined
   /** Serves https. @default plain http */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined
-  /** All headers of a request together, in bytes. @range 1 or more @default 32 KiB */
+  /** All headers of a request together, in bytes. @range 1 to 2_147_483_647 @default 32 KiB */
   readonly maxHeaderBytes?: number | undefined
   /**
    * Maximum number of connections; more are closed. A new connection replaces one that has had no authorized request
@@ -48,21 +49,20 @@ export interface ListenOptions {
   /**
    * Time for all headers of a request, in ms; for the first request, it starts with the connection. Protects against
    * clients that send nothing, or one byte at a time.
-   * @range 0 or more; 0: no limit @default 10_000
+   * @range 0 to 2_147_483_647; 0: no limit @default 10_000
    */
   readonly headersTimeoutMs?: number | undefined
-  /** Time for a whole request to arrive, in ms. @range 0 or more; 0: no limit @default 60_000 */
+  /** Time for a whole request to arrive, in ms. @range 0 to 2_147_483_647; 0: no limit @default 60_000 */
   readonly receiveTimeoutMs?: number | undefined
   /**
    * How long a connection is kept after a response, in ms. After an unauthorized request, it is closed with the
    * response.
-   * @range 0 or more; 0: no limit @default 65_000 (longer than a client's own 60 s)
+   * @range 0 to 2_147_483_647; 0: no limit @default 65_000 (longer than a client's own 60 s)
    */
   readonly keepAliveTimeoutMs?: number | undefined
   /**
    * A connection without traffic for this long is closed, in ms. Protects against clients that do not read their
-   * responses.
-   * Must be above the gateway's `requestTimeoutMs`.
+   * responses. Keep it above the gateway's `requestTimeoutMs`.
    * @range 0 to 2_147_483_647; 0: no limit @default 120_000
    */
   readonly silenceTimeoutMs?: number | undefined
@@ -79,17 +79,20 @@ const pem = requiredOption({
   secret: true,
 })
 
+/** Longer timers fire at once. */
+export const MAX_TIMER_MS = 2_147_483_647
+
 export const listenRules: OptionRules<ListenOptions> = {
   host: option.text,
-  port: option.number,
+  port: optionWhole(0, 65_535),
   tls: optionGroup<NonNullable<ListenOptions['tls']>>({ cert: pem, key: pem }),
-  maxHeaderBytes: option.number,
-  maxConnections: option.number,
-  maxPipelinedRequests: option.number,
-  headersTimeoutMs: option.number,
-  receiveTimeoutMs: option.number,
-  keepAliveTimeoutMs: option.number,
-  silenceTimeoutMs: option.number,
+  maxHeaderBytes: optionWhole(1, MAX_TIMER_MS),
+  maxConnections: optionWhole(1, MAX_TIMER_MS),
+  maxPipelinedRequests: optionWhole(1, MAX_TIMER_MS),
+  headersTimeoutMs: optionWhole(0, MAX_TIMER_MS),
+  receiveTimeoutMs: optionWhole(0, MAX_TIMER_MS),
+  keepAliveTimeoutMs: optionWhole(0, MAX_TIMER_MS),
+  silenceTimeoutMs: optionWhole(0, MAX_TIMER_MS),
   onUpgrade: option.function,
 }
 

@@ -33,7 +33,7 @@ const ofGateway: [object, string][] = [
 
 const ofServer: [object, string][] = [
   [{ prot: 8081 }, 'there is no option prot; did you mean port?'],
-  [{ port: '8081' }, 'port must be a number, got "8081"'],
+  [{ port: '8081' }, 'port must be a whole number from 0 to 65535, got "8081"'],
   [{ insecureHttp: 'yes' }, 'insecureHttp must be true or false, got "yes"'],
   [{ tls: { cret: 'x', key: 'y' } }, 'there is no option tls.cret; did you mean tls.cert?'],
   [{ tls: { cert: 'x', key: 5 } }, 'tls.key must be PEM text, got 5'],

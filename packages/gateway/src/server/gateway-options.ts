@@ -17,6 +17,7 @@ import {
 } from '@tidemark/contracts/internal'
 import type { Store } from '@tidemark/store'
 import { keysRule, type GatewayKeys } from '../authorization/gateway-keys.ts'
+import { MAX_TIMER_MS } from '../platform/listener.ts'
 import { DEFAULT_QUERY_LIMITS, type QueryLimits } from '../query/query-budget.ts'
 
 /** A failure inside the gateway, for a log. Never contains keys or signatures. */
@@ -168,7 +169,6 @@ export interface ResolvedGatewayOptions {
 }
 
 /** Longest timer that Node takes. */
-const MAX_TIMER_MS = 2_147_483_647
 
 /** Of options whose names and types were checked. @throws ERR_INVALID_OPTION naming the option */
 export function resolveGatewayOptions(options: GatewayOptions): ResolvedGatewayOptions {

@@ -110,3 +110,21 @@ test('plain http off loopback has to be allowed', async () => {
   await using served = await listening({ answer, host: '0.0.0.0', insecureHttp: true })
   expect((await fetch(served.endpoint)).status).toBe(200)
 })
+
+test.each([
+  { stopTimeoutMs: Number.NaN },
+  { stopTimeoutMs: 2 ** 31 },
+  { headersTimeoutMs: -1 },
+  { receiveTimeoutMs: 0.5 },
+  { keepAliveTimeoutMs: 2 ** 31 },
+  { silenceTimeoutMs: -1 },
+  { maxHeaderBytes: 0 },
+  { maxConnections: 0 },
+  { port: 65_536 },
+])('%o is refused', async (options) => {
+  const answer = async (): Promise<Response> => new Response()
+  await expect(listening({ answer, ...options })).rejects.toMatchObject({
+    code: 'ERR_INVALID_OPTION',
+    message: expect.stringMatching(`^${Object.keys(options)[0]} must be a whole number from`),
+  })
+})

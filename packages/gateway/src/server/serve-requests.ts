@@ -3,10 +3,16 @@ import { errorCode } from '@tidemark/contracts'
 import {
   checkOptions,
   option,
+  optionWhole,
   requiredOption,
   type OptionRules,
 } from '@tidemark/contracts/internal'
-import { listenRules, openListener, type ListenOptions } from '../platform/listener.ts'
+import {
+  listenRules,
+  MAX_TIMER_MS,
+  openListener,
+  type ListenOptions,
+} from '../platform/listener.ts'
 import { RequestLives } from '../platform/request-life.ts'
 import { sendResponse, webRequest } from '../platform/web-exchange.ts'
 import { ClientGoneError } from '../errors/client-gone-error.ts'
@@ -23,7 +29,7 @@ export interface ServeRequestsOptions extends Omit<ListenOptions, 'onUpgrade'> {
   readonly onFailure?: ((error: unknown) => void) | undefined
   /**
    * How long `stop()` waits for what is being served, in ms. Streams of events end at once.
-   * @range any number, 0 or more @default 10_000
+   * @range 0 to 2_147_483_647 @default 10_000
    */
   readonly stopTimeoutMs?: number | undefined
 }
@@ -44,7 +50,7 @@ const RULES: OptionRules<ServeRequestsOptions> = {
   answer: requiredOption(option.function),
   insecureHttp: option.flag,
   onFailure: option.function,
-  stopTimeoutMs: option.number,
+  stopTimeoutMs: optionWhole(0, MAX_TIMER_MS),
 }
 
 const REQUEST_TIMEOUT_MS = 100_000

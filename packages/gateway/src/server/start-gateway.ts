@@ -3,13 +3,18 @@ import {
   checkOptions,
   isLoopbackAddress,
   option,
+  optionWhole,
   type OptionRules,
 } from '@tidemark/contracts/internal'
 import { checkKeys, includesEmulatorKey, type GatewayKeys } from '../authorization/gateway-keys.ts'
-import { listenRules, openListener, type ListenOptions } from '../platform/listener.ts'
+import {
+  listenRules,
+  MAX_TIMER_MS,
+  openListener,
+  type ListenOptions,
+} from '../platform/listener.ts'
 import { openGateway } from './gateway.ts'
 import {
-  checked,
   gatewayRules,
   resolveClientShare,
   resolveGatewayOptions,
@@ -22,7 +27,7 @@ export interface StartGatewayOptions extends GatewayOptions, ListenOptions {
    * keep keys secret, but documents go over the network for everybody on the way to read. @default false
    */
   readonly insecureHttp?: boolean | undefined
-  /** How long `stop()` waits for what is being served, in ms. @range any number, 0 or more @default 10_000 */
+  /** How long `stop()` waits for what is being served, in ms. @range 0 to 2_147_483_647 @default 10_000 */
   readonly stopTimeoutMs?: number | undefined
 }
 
@@ -30,7 +35,7 @@ const RULES: OptionRules<StartGatewayOptions> = {
   ...gatewayRules,
   ...listenRules,
   insecureHttp: option.flag,
-  stopTimeoutMs: option.number,
+  stopTimeoutMs: optionWhole(0, MAX_TIMER_MS),
 }
 
 /** A gateway that listens. */
@@ -66,9 +71,6 @@ export async function startGateway(options: StartGatewayOptions): Promise<Runnin
   checkOptions(options, RULES)
   const { host = '127.0.0.1', stopTimeoutMs = 10_000 } = options
   assertSafe(host, options)
-  for (const name of ['maxConnections', 'maxPipelinedRequests'] as const) {
-    checked(name, options[name] ?? 1, { least: 1 })
-  }
   const gateway = openGateway(resolveGatewayOptions(options))
   const clientShare = resolveClientShare(options)
   const listener = await openListener(gateway, { ...options, host, clientShare })

@@ -84,3 +84,12 @@ test('an abort ends it with the reason', async () => {
     'enough',
   )
 })
+
+test.each([{ maxKeysInMemory: 0 }, { maxKeysInMemory: Number.NaN }, { samples: -1 }])(
+  '%o is refused: with no keys in memory it would never end',
+  async (options) => {
+    await expect(
+      verifyMigration({ source, target, mapDocument: keep, ...options }),
+    ).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
+  },
+)

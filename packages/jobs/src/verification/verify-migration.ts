@@ -3,6 +3,7 @@ import {
   murmur3x86,
   checkOptions,
   option,
+  optionWhole,
   requiredOption,
   type OptionRules,
 } from '@tidemark/contracts/internal'
@@ -119,8 +120,8 @@ const RULES: OptionRules<VerifyOptions<never, never>> = {
   target: collectionRule,
   mapDocument: requiredOption(option.function),
   expiry: migrationRules.expiry,
-  samples: option.number,
-  maxKeysInMemory: option.number,
+  samples: optionWhole(0),
+  maxKeysInMemory: optionWhole(1),
   onProgress: option.function,
   signal: option.signal,
 }

@@ -98,3 +98,17 @@ test('a view that does not exist is ERR_NOT_FOUND', async () => {
   const missing = verifyView({ ...functions, source: orders, database: shop, id: 'nobody' })
   await expect(missing).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' })
 })
+
+test.each([{ looks: Number.NaN }, { looks: 0 }, { samples: -1 }, { pauseMs: 2 ** 31 }])(
+  '%o is refused: without a number of looks it would never end',
+  async (options) => {
+    const verified = verifyView({
+      ...functions,
+      source: orders,
+      database: shop,
+      id: 'customers',
+      ...options,
+    })
+    await expect(verified).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
+  },
+)

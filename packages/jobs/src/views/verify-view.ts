@@ -9,6 +9,7 @@ import {
 import {
   checkOptions,
   option,
+  optionWhole,
   requiredOption,
   type OptionRules,
 } from '@tidemark/contracts/internal'
@@ -40,7 +41,7 @@ export interface VerifyViewOptions<
    * @range 1 or more @default 5
    */
   readonly looks?: number | undefined
-  /** Time between two looks, in which the view's workers catch up. @range any number, 0 or more @default 1_000 */
+  /** Time between two looks, in which the view's workers catch up. @range 0 to 2_147_483_647 @default 1_000 */
   readonly pauseMs?: number | undefined
   readonly signal?: AbortSignal | undefined
   /** @default the machine's */
@@ -76,9 +77,9 @@ const RULES: OptionRules<VerifyViewOptions<never, never>> = {
   source: requiredOption(option.feed),
   database: databaseRule,
   id: requiredOption(option.text),
-  samples: option.number,
-  looks: option.number,
-  pauseMs: option.number,
+  samples: optionWhole(0),
+  looks: optionWhole(1),
+  pauseMs: optionWhole(0, 2_147_483_647),
   signal: option.signal,
   clock: option.clock,
 }

@@ -32,7 +32,7 @@ interface ReceivingOptions {
    * @unit ISO 8601 duration, or ms @range PT5S to PT5M @default PT1M
    */
   readonly lockDuration?: Duration | undefined
-  /** Deliveries until a message goes to the dead-letter queue. @range 1 to 2_147_483_647 @default 10 */
+  /** Deliveries until a message goes to the dead-letter queue. @unit deliveries @range 1 to 2_147_483_647 @default 10 */
   readonly maxDeliveryCount?: number | undefined
   /** On: expired messages go to the dead-letter queue; off: they are dropped. @default false */
   readonly deadLetteringOnMessageExpiration?: boolean | undefined
