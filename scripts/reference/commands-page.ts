@@ -109,9 +109,12 @@ function codeTable(
 }
 
 function commandText(command: DescribedCommand): string {
-  const { name, description, usage, isGroup, exitCodes: codes } = command
+  const { name, description, usage, isGroup, alone, exitCodes: codes } = command
   const paragraphs = [`## \`tidemark ${name}\``, prose(description)]
-  if (!isGroup) {
+  if (isGroup) {
+    if (alone)
+      paragraphs.push(`Without the name of a command it is ${code(`tidemark ${name} ${alone}`)}.`)
+  } else {
     paragraphs.push(code(`tidemark ${name} ${usage}`))
     const parts = [...argumentLines(command), ...optionLines(command)]
     if (parts.length > 0) paragraphs.push(parts.join('\n'))

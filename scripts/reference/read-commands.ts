@@ -8,6 +8,8 @@ export interface DescribedCommand {
   readonly usage: string
   /** It only has commands below it. */
   readonly isGroup: boolean
+  /** Of a group: the command that runs if none is given. */
+  readonly alone?: string | null | undefined
   readonly arguments: readonly DescribedArgument[]
   readonly options: readonly DescribedOption[]
   readonly exitCodes: readonly number[]

@@ -30,6 +30,8 @@ function described(command: Command, above: readonly string[]): readonly object[
     description: command.description(),
     usage: command.usage(),
     isGroup: command.commands.length > 0 && command.registeredArguments.length === 0,
+    // Commander keeps it to itself, and its help does not show it.
+    alone: Reflect.get(command, '_defaultCommandName') as unknown,
     arguments: command.registeredArguments.map((one) => ({
       name: one.name(),
       isRequired: one.required,
