@@ -20,6 +20,8 @@ const COMPARED: Readonly<Record<string, string>> = {
   links: 'scripts/broken-links.test.ts',
   'commands and blocks of code': 'scripts/fences.test.ts',
   'options, events, metrics and commands': 'scripts/reference-pages.test.ts',
+  'ranges of options': 'scripts/reference-ranges.test.ts',
+  pictures: 'scripts/pictures.test.ts',
   'error codes': 'scripts/errors-page.test.ts',
   guarantees: 'scripts/check-guarantees.test.ts',
   rules: 'scripts/spec-rules.test.ts',

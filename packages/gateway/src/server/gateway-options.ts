@@ -184,6 +184,8 @@ export function resolveGatewayOptions(options: GatewayOptions): ResolvedGatewayO
         `got ${JSON.stringify(accountId)}`,
     )
   }
+  checked('requestTimeoutMs', requestTimeoutMs, { least: 1 })
+  checked('maxWaitMs', maxWaitMs, { least: 0 })
   if (maxWaitMs >= requestTimeoutMs) {
     throw new InvalidOptionError(
       `maxWaitMs must be below requestTimeoutMs (${requestTimeoutMs}), got ${maxWaitMs}`,
@@ -199,8 +201,8 @@ export function resolveGatewayOptions(options: GatewayOptions): ResolvedGatewayO
     }),
     maxWaitingReads: checked('maxWaitingReads', maxWaitingReads, { least: 1 }),
     maxClientShare: resolveClientShare(options),
-    requestTimeoutMs: checked('requestTimeoutMs', requestTimeoutMs, { least: 1 }),
-    maxWaitMs: checked('maxWaitMs', maxWaitMs, { least: 0 }),
+    requestTimeoutMs,
+    maxWaitMs,
     requestUnitsPerRange: options.requestUnitsPerRange,
     queryLimits: resolveQueryLimits(options.queryLimits),
     beside: options.beside,
