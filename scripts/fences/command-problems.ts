@@ -1,9 +1,8 @@
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { PassThrough, Readable } from 'node:stream'
-import { loadCommands } from '../../packages/tidemark/src/cli/load-commands.ts'
-
-type Command = Awaited<ReturnType<typeof loadCommands>>[number]
+import { createInterface } from 'node:readline'
+import { ROOT } from '../repository.ts'
 
 /** What a repository has that commands can name. */
 export interface Names {
@@ -18,60 +17,45 @@ export async function commandProblems(words: readonly string[], names: Names): P
     words.findIndex((word) => !/^(?:\$|\w+=.*)$/.test(word)),
   )
   if (program === 'npx') return commandProblems(args, names)
-  if (program === 'tidemark') return tidemarkProblems(args)
+  if (program === 'tidemark') return asked({ args })
   if (program === 'npm') return npmProblems(args, names)
   if (program === 'node' || program === 'vitest') return missingFiles(args, names.root)
   return []
 }
 
 /** What is wrong with a command that a sentence mentions: it may lack arguments, and what must be given. */
-export async function mentionProblems(mention: string): Promise<string[]> {
-  const [name = '', ...words] = mention.split(/[\s|]+/)
-  const loaded = await loadCommand(name)
-  if (loaded === undefined) return [`there is no command ${name}`]
-  let command: Command = loaded
-  for (const word of words) {
-    // Options of the subcommand that is meant where none is named are good, too.
-    const options = [command, ...command.commands].flatMap((each) => each.options)
-    if (word.startsWith('--') && !options.some(({ long }) => long === word)) {
-      return [`tidemark ${mention}: there is no ${word}`]
-    }
-    command = command.commands.find((one) => one.name() === word) ?? command
-  }
-  return []
+export function mentionProblems(mention: string): Promise<string[]> {
+  return asked({ mention })
 }
 
-/** Asks commander, as the command does: everything is parsed, and nothing is run. */
-async function tidemarkProblems([name = '', ...args]: readonly string[]): Promise<string[]> {
-  const command = await loadCommand(name)
-  if (command === undefined) return [`there is no command ${name}`]
-  for (const each of withSubcommands(command)) {
-    each.exitOverride().configureOutput({ writeErr: () => {} })
-    if (each.commands.length === 0) each.action(() => {})
-    for (const option of each.options) {
-      // The store and its leases may stand in the environment.
-      if (option.long === '--store' || option.long === '--leases') option.mandatory = false
-    }
-  }
-  try {
-    await command.parseAsync(args, { from: 'user' })
-    return []
-  } catch (error) {
-    const { code, message } = error as { readonly code?: string; readonly message: string }
-    if (code?.startsWith('commander.')) return [`tidemark ${name}: ${message}`]
-    throw error
-  }
+type Question = { readonly args: readonly string[] } | { readonly mention: string }
+
+let ask: ((question: Question) => Promise<string[]>) | undefined
+
+/** By a process, because packages do not publish their commands as modules. It lives as long as this one. */
+function asked(question: Question): Promise<string[]> {
+  ask ??= startAsking()
+  return ask(question)
 }
 
-async function loadCommand(name: string): Promise<Command | undefined> {
-  const nowhere = new PassThrough()
-  const context = { input: Readable.from([]), output: nowhere, errors: nowhere, interactive: false }
-  const loaded = await loadCommands(name, context, () => undefined)
-  return loaded.find((command) => command.name() === name)
-}
-
-function withSubcommands(command: Command): readonly Command[] {
-  return [command, ...command.commands.flatMap(withSubcommands)]
+function startAsking(): (question: Question) => Promise<string[]> {
+  const program = join(ROOT, 'packages/tidemark/src/cli/check-commands.child.ts')
+  const child = spawn(process.execPath, ['--conditions=@tidemark/source', program], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const waiting: PromiseWithResolvers<string[]>[] = []
+  createInterface({ input: child.stdout }).on('line', (line) =>
+    waiting.shift()?.resolve(JSON.parse(line) as string[]),
+  )
+  child.on('exit', (code) => {
+    for (const one of waiting.splice(0)) one.reject(new Error(`${program} ended with ${code}`))
+  })
+  return (question) => {
+    const answer = Promise.withResolvers<string[]>()
+    waiting.push(answer)
+    child.stdin.write(`${JSON.stringify(question)}\n`)
+    return answer.promise
+  }
 }
 
 function npmProblems(args: readonly string[], names: Names): string[] | Promise<string[]> {
@@ -90,7 +74,7 @@ function npmProblems(args: readonly string[], names: Names): string[] | Promise<
   if (verb !== 'run') return []
   const [script = '', dashes, ...forScript] = rest
   if (!names.scripts.includes(script)) return [`there is no script ${script}`]
-  return script === 'tidemark' && dashes === '--' ? tidemarkProblems(forScript) : []
+  return script === 'tidemark' && dashes === '--' ? asked({ args: forScript }) : []
 }
 
 /** Paths into the repository; those of a reader's project are not known. */
