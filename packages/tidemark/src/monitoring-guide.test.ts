@@ -105,7 +105,7 @@ test('PH-10 monitoring.md: what hosts of other processes do', async () => {
     feedOptions: { startFromBeginning: true },
   })
   await host.runUntilCaughtUp(Mirror, { timeoutMs: 60_000 })
-  await using group = new ProcessorGroup({ leases, group: 'mirror' })
+  const group = new ProcessorGroup({ leases, group: 'mirror' })
   for (const { host, leases: count, summary } of (await group.status()).hosts) {
     report({ host, count, rate: summary?.changesPerS, p99: summary?.batchMs?.p99 })
     report({ errors: summary?.errors, last: summary?.lastError?.message, halted: summary?.halted })
@@ -113,6 +113,7 @@ test('PH-10 monitoring.md: what hosts of other processes do', async () => {
   for (const { atMs, host, leaseId, kind, reason } of await group.transitions()) {
     report({ atMs, host, leaseId, kind, reason })
   }
+  await group.close()
   expect(reports).toHaveLength(4)
   expect(reports).toEqual(
     expect.arrayContaining([

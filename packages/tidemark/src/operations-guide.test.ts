@@ -58,8 +58,8 @@ test('operations.md: pause, seek, release, snapshot, restore, dead letters', asy
       isMaintained = true
     }
 
-    await using group = new ProcessorGroup({ leases, group: 'mirror', feed: orders })
-    const { paused, hosts, leases: held } = await group.status()
+    const group = new ProcessorGroup({ leases, group: 'mirror', feed: orders })
+    const { paused, hosts, leases: held } = await group.status() // and at the end: group.close()
     expect({ paused, hosts: hosts.map(({ host: name }) => name) }).toEqual({
       paused: false,
       hosts: ['worker-1'],
@@ -109,6 +109,7 @@ test('operations.md: pause, seek, release, snapshot, restore, dead letters', asy
     await letters.drop({ group: 'mirror', letters: [letter?.id ?? ''] })
     expect(reported.at(-1)).toMatchObject({ documentId: 'o13', state: 'kept' })
     expect((await letters.list({ group: 'mirror' })).letters).toEqual([])
+    await group.close()
   } finally {
     await store.close()
     await rm(folder, { recursive: true, force: true })
