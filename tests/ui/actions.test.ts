@@ -186,6 +186,8 @@ test('documents are found by id and key, page by page, and seen as they change; 
   await page.getByRole('dialog', { name: id }).getByText('"total": 7').waitFor()
   expect(await page.locator('img').count()).toBe(0)
   await page.keyboard.press('Escape')
+  // As it goes, the form is drawn anew.
+  await page.getByRole('dialog', { name: id }).waitFor({ state: 'detached' })
 
   await page.getByLabel('Id', { exact: true }).fill('')
   await page.getByLabel('Partition key').fill('')
