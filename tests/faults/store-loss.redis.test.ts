@@ -96,7 +96,7 @@ test('PH-10 a lease store that hangs for less than a session costs no lease', as
 test('PH-4 I1 FLUSHALL under running hosts: leases are made anew when every session is over, and two batches of each range come again at most', async () => {
   await using stage = await FaultStage.open({ ranges: RANGES })
   // A host that stood still for a whole session would not be the one who knows best where its leases stood.
-  const times = { expirationMs: 6_000 }
+  const times = { expirationMs: 10_000 }
   const hosts = await Promise.all(['a', 'b', 'c'].map((name) => stage.start(name, times)))
   await untilShared(hosts, RANGES)
   const writer = new PacedWriter(stage.store, 150)
