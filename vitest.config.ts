@@ -47,8 +47,8 @@ export default defineConfig({
       },
     ],
     pool: 'forks',
-    // Twice the two cores of CI: tests of faults wait more than they work.
-    maxWorkers: 4,
+    // One more than the two cores of CI: tests of faults wait more than they work.
+    maxWorkers: 3,
     sequence: { sequencer: SlowFirst },
     // Worker threads and child processes that pass `process.execArgv` on find the sources too.
     setupFiles: ['scripts/property-seed.ts'],
