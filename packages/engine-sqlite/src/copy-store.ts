@@ -9,7 +9,7 @@ import { assertDatabaseFileName, CATALOG_NAME } from './folder/database-catalog.
 import { isMarkedDeleted } from './folder/database-file.ts'
 import { markCopied } from './folder/file-copies.ts'
 import { syncFolder } from './folder/link-into-place.ts'
-import { makeFileFor, type StoreAccess } from './folder/store-access.ts'
+import { makeFileFor, type StoreAccess } from './store-access.ts'
 import { openSqliteFile } from './folder/sqlite-file.ts'
 import {
   createMarker,

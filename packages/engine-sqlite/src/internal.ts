@@ -5,5 +5,5 @@
  * @internal
  */
 
-export { isStoreOpenToEverybody } from './folder/store-access.ts'
+export { isStoreOpenToEverybody } from './store-access.ts'
 export { copySqliteStore, markSqliteStoreRestored, type CopiedStore } from './copy-store.ts'

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { StorageEngine } from '@tidemark/store/engine'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { copySqliteStore } from './copy-store.ts'
-import type { StoreAccess } from './folder/store-access.ts'
+import type { StoreAccess } from './store-access.ts'
 import {
   commitOne,
   openCollection,

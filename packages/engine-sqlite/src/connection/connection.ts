@@ -7,6 +7,7 @@ import type {
   StatementSync,
 } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
+import { makeSharedLogs } from './shared-logs.ts'
 import { assertPlainFiles } from './assert-plain-files.ts'
 import type { Row } from './column.ts'
 
@@ -25,6 +26,7 @@ export class Connection {
    */
   static open(file: string, { timeoutMs }: { readonly timeoutMs: number }): Connection {
     assertPlainFiles(file)
+    makeSharedLogs(file)
     const url = pathToFileURL(file)
     url.searchParams.set('mode', 'rw')
     const connection = new Connection(openSqlite(url, { timeout: timeoutMs }))

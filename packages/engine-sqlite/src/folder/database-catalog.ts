@@ -23,7 +23,7 @@ import { noteCopy } from './file-copies.ts'
 import { FileIdentity } from '../connection/file-identity.ts'
 import { linkIntoPlace, syncFolder, temporaryFile } from './link-into-place.ts'
 import { createSqliteFile, openSqliteFile, removeSqliteFile } from './sqlite-file.ts'
-import type { StoreAccess } from './store-access.ts'
+import type { StoreAccess } from '../store-access.ts'
 
 export const CATALOG_NAME = 'catalog.sqlite'
 /** Rows of `meta` with the annotations of databases: name prefix, then the `_rid`. */

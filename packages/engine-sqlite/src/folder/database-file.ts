@@ -10,7 +10,7 @@ import { beginEpochOfMessages, skipMessageNumbers } from '../messages/begin-mess
 import { rollSegment } from '../writer/range-writes.ts'
 import { noteCopy } from './file-copies.ts'
 import { createSqliteFile, openSqliteFile } from './sqlite-file.ts'
-import type { StoreAccess } from './store-access.ts'
+import type { StoreAccess } from '../store-access.ts'
 
 /**
  * LSNs that a new epoch skips: more than a crash can lose of those that were used but not yet durable (decision 0033).

@@ -3,7 +3,7 @@ import { StoreDamagedError, StoreFormatError } from '@tidemark/contracts'
 import { numberColumn } from '../connection/column.ts'
 import { Connection } from '../connection/connection.ts'
 import { TABLES_VERSION } from '../connection/schema.ts'
-import { makeFileFor, type StoreAccess } from './store-access.ts'
+import { makeFileFor, type StoreAccess } from '../store-access.ts'
 
 /** How long opening a file waits for another process, which blocks the thread. */
 const LOCK_TIMEOUT_MS = 5000

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { systemRandom } from '@tidemark/contracts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { FORMAT, openStoreFolder, type StoreMarker } from './store-folder.ts'
-import type { StoreAccess } from './store-access.ts'
+import type { StoreAccess } from '../store-access.ts'
 
 let parent = ''
 beforeEach(async () => {

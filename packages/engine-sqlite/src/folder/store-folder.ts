@@ -16,7 +16,7 @@ import {
   syncFolder,
   temporaryFile,
 } from './link-into-place.ts'
-import { accessOfMode, FILE_MODE, makeFolderFor, type StoreAccess } from './store-access.ts'
+import { accessOfMode, FILE_MODE, makeFolderFor, type StoreAccess } from '../store-access.ts'
 
 /** What makes a folder a store. */
 export interface StoreMarker {

@@ -2,7 +2,7 @@ import { chmodSync, closeSync, constants, openSync } from 'node:fs'
 import { lstat, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { createConnection, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { FILE_MODE, type StoreAccess } from '../folder/store-access.ts'
+import { FILE_MODE, type StoreAccess } from '../store-access.ts'
 import { listenAt, makeSocketFolder } from './socket-folder.ts'
 
 /** Longest path of a unix socket on Linux is 107 bytes, on macOS 103. */

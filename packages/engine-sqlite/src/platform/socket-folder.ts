@@ -1,7 +1,7 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { errnoOf } from '../folder/link-into-place.ts'
-import { makeFolderFor, type StoreAccess } from '../folder/store-access.ts'
+import { makeFolderFor, type StoreAccess } from '../store-access.ts'
 
 /** Makes a folder for sockets, if there is none. Rejects when something else has its name. */
 export async function makeSocketFolder(folder: string, access: StoreAccess): Promise<void> {

@@ -13,7 +13,7 @@ import { createConnection, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AnnouncedPresence, Presence, Random } from '@tidemark/contracts'
 import { errnoOf } from '../folder/link-into-place.ts'
-import { FILE_MODE, type StoreAccess } from '../folder/store-access.ts'
+import { FILE_MODE, type StoreAccess } from '../store-access.ts'
 import { kernelBootId } from './boot-id.ts'
 import { listenAt, makeSocketFolder } from './socket-folder.ts'
 
