@@ -75,7 +75,7 @@ test('a commit without its tag is not published', async () => {
   expect(await repository.start(false)).toBe(false)
   expect(repository.logged).toEqual([
     'the commit has no tag v0.1.0',
-    'release: 0.1.0 is refused, 1 problems',
+    'release: 0.1.0 is refused, for one reason',
   ])
   expect(repository.asked).toEqual([])
 })
@@ -96,7 +96,7 @@ test('what a dry run could not check keeps its tarballs from being published', a
   expect(await repository.start(false)).toBe(false)
   expect(repository.logged.slice(-2)).toEqual([
     'signatures: no keys',
-    'release: 0.1.0 is refused, 1 problems',
+    'release: 0.1.0 is refused, for one reason',
   ])
   expect(repository.published()).toEqual([])
 })

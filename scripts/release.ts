@@ -136,7 +136,9 @@ export async function release(
   const distTag = asked ?? defaultDistTag(version)
   const refuse = (problems: readonly string[]): boolean => {
     for (const problem of problems) log(problem)
-    log(`release: ${version} is refused, ${problems.length} problems`)
+    log(
+      `release: ${version} is refused, for ${problems.length === 1 ? 'one reason' : `${problems.length} reasons`}`,
+    )
     return false
   }
   const standing = [
