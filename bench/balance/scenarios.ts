@@ -6,7 +6,13 @@ import { SyntheticFeed } from './synthetic-feed.ts'
 /** One line of output. */
 export interface BalanceLine {
   readonly scenario:
-    'cold-start' | 'one-to-two' | 'join' | 'graceful-leave' | 'kill' | 'rolling-restart' | 'idle'
+    | 'cold-start'
+    | 'one-to-two'
+    | 'join'
+    | 'graceful-leave'
+    | 'kill'
+    | 'rolling-restart'
+    | 'idle'
   readonly leases: number
   readonly hosts: number
   readonly ms: number

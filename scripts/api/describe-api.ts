@@ -1,4 +1,4 @@
-import { format } from 'prettier'
+import { format } from 'oxfmt'
 import type { Declaration, DeclarationFile, Origin } from './declaration-file.ts'
 import { DeclarationFiles } from './declaration-files.ts'
 
@@ -107,12 +107,13 @@ class ApiWriter {
     if (hidden.length > 0) {
       blocks.push('// Not exported, but mentioned above.', ...hidden.map(({ text }) => text))
     }
-    return format(blocks.join('\n\n'), {
-      parser: 'typescript',
+    const { code, errors } = await format('api.ts', blocks.join('\n\n'), {
       printWidth: 100,
       singleQuote: true,
       semi: false,
     })
+    if (errors.length > 0) throw new Error(errors.map(({ message }) => message).join('\n'))
+    return code
   }
 
   #exported(entry: string): { readonly name: string; readonly origin: Origin }[] {

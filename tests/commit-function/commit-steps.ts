@@ -37,7 +37,8 @@ export interface BatchShape {
 export interface CommitShape {
   readonly batches: readonly BatchShape[]
   readonly fence:
-    { readonly job: string; readonly range: FenceBounds; readonly epoch: number } | undefined
+    | { readonly job: string; readonly range: FenceBounds; readonly epoch: number }
+    | undefined
 }
 
 export type FenceBounds = readonly [minInclusive: string, maxExclusive: string]

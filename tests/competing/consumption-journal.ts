@@ -2,7 +2,13 @@ import { existsSync, openSync, readFileSync, writeSync } from 'node:fs'
 
 /** `…ing`: before the call; the others after it was acknowledged. `lost`: the lock had ended. */
 export type ConsumerDeed =
-  'received' | 'completing' | 'completed' | 'abandoning' | 'abandoned' | 'left' | 'lost'
+  | 'received'
+  | 'completing'
+  | 'completed'
+  | 'abandoning'
+  | 'abandoned'
+  | 'left'
+  | 'lost'
 
 export interface ConsumerLine {
   readonly deed: ConsumerDeed

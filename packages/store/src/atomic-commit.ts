@@ -41,7 +41,8 @@ export type AtomicOperation =
       readonly kind: 'put'
       /** The second form accepts object literals with additional properties. */
       readonly document:
-        DocumentBody | { readonly id: string; readonly [property: string]: unknown }
+        | DocumentBody
+        | { readonly id: string; readonly [property: string]: unknown }
       /**
        * Epoch ms at which the document is to expire, rounded up to a whole second, and at least one second after the
        * commit. The store computes `ttl` from it, and replaces the document's own (JB-2). It takes effect while the

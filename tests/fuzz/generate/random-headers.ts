@@ -42,7 +42,7 @@ const ANYWHERE: readonly (readonly [name: string, values: Values, share?: number
   ['cookie', ['a=b; '.repeat(50)]],
   ['x-forwarded-proto', ['https', 'javascript']],
   ['origin', ['null', 'http://other.example']],
-] // prettier-ignore
+] // oxfmt-ignore
 
 /** Each header with this probability, and sometimes one that nobody knows. */
 export function randomHeaders(random: SeededRandom, probability: number): Record<string, string> {

@@ -3,17 +3,17 @@ import type { SeededRandom } from '@tidemark/testing/simulation'
 const NUMBERS = [
   '0', '-0', '1', '-1', '5', '0.1', '1e308', '1e400', '-1e400', '5e-324', '9007199254740993',
   '123456789012345678901234567890', '2147483647', '2147483648', '1E+2', '3.0',
-] // prettier-ignore
+] // oxfmt-ignore
 const STRINGS = [
   '""', '"a"', '"b"', '"red"', '"\\u0000"', '"\\ud800"', '"\\udc00x"', '"😀"', '"\\ud83d"', '"é"',
   '"__proto__"', '"constructor"', '"*"', '"\\"5\\""', '"a/b"', '"c.d"', '"\\u202e"', '"1"', '"null"',
   '"2026-01-31T09:00:00Z"', '"[]"', '"[\\"a\\"]"',
-] // prettier-ignore
+] // oxfmt-ignore
 /** Names of properties that somebody might forget to guard against, and ordinary ones. */
 export const NAMES: readonly string[] = [
   'id', 'pk', 'ttl', 'name', 'tags', 'n', 'a', 'b', '_ts', '_etag', '_rid', '_self', '_lsn', '__proto__',
   'constructor', 'prototype', 'toString', 'hasOwnProperty', 'length', '', ' ', 'a.b', '/x', '$1', 'then',
-] // prettier-ignore
+] // oxfmt-ignore
 
 /** A JSON text, well-formed most of the time, of at most so many levels. */
 export function randomJson(random: SeededRandom, levels = 3): string {

@@ -6,14 +6,14 @@ const FUNCTIONS = [
   'ABS', 'FLOOR', 'POWER', 'ROUND', 'CONCAT', 'REPLACE', 'REPLICATE', 'LEFT', 'RIGHT', 'REVERSE', 'INDEX_OF', 'LTRIM',
   'ARRAY_LENGTH', 'ARRAY_SLICE', 'ARRAY_CONCAT', 'IS_NUMBER', 'IS_STRING', 'ToString', 'StringToNumber', 'RegexMatch',
   'DateTimeAdd', 'GetCurrentDateTime', 'DateTimePart', 'COUNT', 'SUM', 'MIN', 'MAX', 'AVG', 'ST_DISTANCE', 'nonsense',
-] // prettier-ignore
+] // oxfmt-ignore
 const OPERATORS = [
   '=', '!=', '<>', '<', '<=', '>', '>=', '+', '-', '*', '/', '%', '||', '??', '&', '|', '^', 'AND', 'OR', 'LIKE', 'NOT LIKE',
-] // prettier-ignore
+] // oxfmt-ignore
 const LITERALS = [
   '1', '-1', '0', '1.5e3', '1e400', "'a'", '"a"', "'it''s'", "'%_%_%_%a'", "'\\u0041'", "'(a+)+$'", 'null', 'true',
   'undefined', '@p', '@missing', '[]', '{}', "[1, 'a']", "{'a': 1}", '0x1F', "'😀'", "'red'",
-] // prettier-ignore
+] // oxfmt-ignore
 
 /** The body of a query, mostly with a text that can be read. */
 export function randomQueryBody(random: SeededRandom): string {

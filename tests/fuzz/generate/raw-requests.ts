@@ -89,7 +89,7 @@ function requestLine(random: SeededRandom): string {
     'GET /%00 HTTP/1.1', 'GET /\x00 HTTP/1.1', 'GET /\xff\xfe HTTP/1.1', 'GET /dbs?\u007f HTTP/1.1', 'GET /#x HTTP/1.1',
     `GET /${'a'.repeat(random.below(70_000))} HTTP/1.1`, `GET /${'%41'.repeat(2000)} HTTP/1.1`,
     `GET ${'/'.repeat(random.below(3000))} HTTP/1.1`, 'PRI * HTTP/2.0', 'GET javascript:alert(1) HTTP/1.1', ' ', '',
-  ]) // prettier-ignore
+  ]) // oxfmt-ignore
   return `${line}\r\nhost: localhost\r\n${random.chance(0.5) ? signedPlaceholder('GET', '/') : ''}\r\n`
 }
 
@@ -128,7 +128,7 @@ function wrongLength(random: SeededRandom): string {
     'content-length: 21\r\ncontent-length: 22\r\n', 'content-length: 99999999999999999999999\r\n',
     'content-length: 21\r\ntransfer-encoding: chunked\r\n', 'content-length:\r\n', 'content-length: 0x15\r\n',
     'content-length: +21\r\n', 'content-length: 21 \r\n',
-  ]) // prettier-ignore
+  ]) // oxfmt-ignore
   const body = random.pick([
     BODY,
     '',
@@ -147,7 +147,7 @@ function chunked(random: SeededRandom): string {
     'ffffffffffffffffff\r\nx', '-5\r\nabcde\r\n', '5\r\nabc\r\n0\r\n\r\n', `5;${'x'.repeat(40_000)}\r\nabcde\r\n0\r\n\r\n`,
     '1\r\n{\r\n'.repeat(random.below(3000)) + '0\r\n\r\n', '0\r\n\r\n', '\r\n\r\n', `${whole}0\r\n\r\n${get()}`, '5\nabcde\n0\n\n',
     `0000000000000000000000${whole}0\r\n\r\n`, '5 \r\nabcde\r\n0\r\n\r\n',
-  ]) // prettier-ignore
+  ]) // oxfmt-ignore
   const encoding = random.pick([
     'chunked',
     'chunked',
@@ -183,7 +183,7 @@ function unauthorized(random: SeededRandom): string {
     'type=master', 'type%3Dmaster%26ver%3D1.0%26sig%3D', '%', '%zz%', 'type%3Daad%26ver%3D1.0%26sig%3Dx', 'Bearer x',
     'type%3Dmaster%26ver%3D1.0%26sig%3D!!!!', 'x'.repeat(10_000), 'type%3Dresource%26ver%3D1%26sig%3Dx', '\xff\xfe',
     `type%3Dmaster%26ver%3D1.0%26sig%3D${'A'.repeat(43)}%3D`,
-  ]) // prettier-ignore
+  ]) // oxfmt-ignore
   const date = random.pick(['Fri, 02 Jan 2026 03:04:05 GMT', 'x', '', '\xff', '9'.repeat(500)])
   return `GET /dbs HTTP/1.1\r\nhost: localhost\r\nauthorization: ${value}\r\nx-ms-date: ${date}\r\n\r\n`
 }

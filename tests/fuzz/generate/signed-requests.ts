@@ -198,7 +198,7 @@ function resource(random: SeededRandom): SignedFuzz {
     '/', '/dbs', '/dbs/gone', '/dbs/gone/colls', '/dbs/gone/colls/gone', '/dbs/gone/colls/gone/docs', '/offers',
     '/offers/gone', '/dbs/gone/colls/gone/pkranges', '/dbs/gone/colls/gone/sprocs/x',
     '/dbs/gone/colls/gone/operations/partitionkeydelete', '/dbs/gone/colls/gone/triggers',
-  ]) // prettier-ignore
+  ]) // oxfmt-ignore
   const body = method === 'POST' || method === 'PUT' ? { body: definition(random) } : {}
   return { kind: 'signed', method, path, headers: {}, ...body }
 }
@@ -224,7 +224,7 @@ function definition(random: SeededRandom): string {
 const PROPERTIES = [
   'id', 'partitionKey', 'defaultTtl', 'indexingPolicy', 'uniqueKeyPolicy', 'changeFeedPolicy', 'conflictResolutionPolicy',
   'geospatialConfig', 'computedProperties', 'content', 'resource', 'offerThroughput', '__proto__',
-] // prettier-ignore
+] // oxfmt-ignore
 
 function metadata(random: SeededRandom): SignedFuzz {
   const path = random.pick(['', '/pkranges', '/sprocs', '/conflicts'])

@@ -2,7 +2,13 @@ import { CodedError } from './coded-error.ts'
 
 /** What a resource error is about. */
 export type ResourceKind =
-  'database' | 'collection' | 'range' | 'document' | 'offer' | 'group' | 'view'
+  | 'database'
+  | 'collection'
+  | 'range'
+  | 'document'
+  | 'offer'
+  | 'group'
+  | 'view'
 
 /**
  * A database, collection, document, pkrange, processor group or view does not exist.

@@ -55,4 +55,6 @@ export interface VersionChange<T extends DocumentBody = DocumentBody> {
 
 /** What a feed delivers. Branch on `kind`. */
 export type Change<T extends DocumentBody = DocumentBody> =
-  DocumentChange<T> | PendingDeleteChange<T> | VersionChange<T>
+  | DocumentChange<T>
+  | PendingDeleteChange<T>
+  | VersionChange<T>

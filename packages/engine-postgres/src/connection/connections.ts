@@ -381,7 +381,9 @@ interface Within<Result> {
 
 /** `unknown`: it may or may not have happened, so it is not tried again. */
 type Outcome<Result> =
-  { readonly result: Result } | { readonly unknown: Error } | { readonly again: true }
+  | { readonly result: Result }
+  | { readonly unknown: Error }
+  | { readonly again: true }
 
 /** Rejects with a coded error, or with what the caller's code threw. */
 type Attempt<Result> = (session: Session, place: Place) => Promise<Outcome<Result>>

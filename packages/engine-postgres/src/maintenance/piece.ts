@@ -30,7 +30,8 @@ export const NOTHING_TO_DO: DonePiece = { items: 0, more: false }
 
 /** The store time of a piece, or the other process that holds the lease. */
 export type MaintenanceTurn =
-  { readonly timeMs: number } | { readonly held: Extract<MaintenanceOutcome, { kind: 'held' }> }
+  | { readonly timeMs: number }
+  | { readonly held: Extract<MaintenanceOutcome, { kind: 'held' }> }
 
 /** From a row that begins with `other, until_ms, time_ms`; see `TAKE_MAINTENANCE`. */
 export function maintenanceTurn(

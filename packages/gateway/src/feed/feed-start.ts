@@ -7,7 +7,8 @@ import { parseRangesEtag, type RangePositions } from './range-positions.ts'
 
 /** Where a reader asks to begin. `If-None-Match` wins: clients go on sending their start time beside it. */
 export type RequestedStart =
-  SingleStart | { readonly kind: 'positions'; readonly positions: RangePositions }
+  | SingleStart
+  | { readonly kind: 'positions'; readonly positions: RangePositions }
 
 type SingleStart = FeedStart | { readonly kind: 'lsn'; readonly lsn: number }
 

@@ -1,6 +1,12 @@
 /** A parsed JSON value; `undefined` is SQL's undefined: no such property, or an operation without a result. */
 export type Json =
-  undefined | null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
+  | undefined
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [name: string]: Json }
 
 export interface JsonObject {
   readonly [name: string]: Json

@@ -38,7 +38,8 @@ export interface Versioned<T> {
  * another document has got the target key since.
  */
 export type Holding =
-  { readonly kind: 'own'; readonly etag: string } | { readonly kind: 'gone' | 'other' }
+  | { readonly kind: 'own'; readonly etag: string }
+  | { readonly kind: 'gone' | 'other' }
 
 /** The document that gets a target key when its present one leaves, with what is left of the queue. */
 export interface Succession {

@@ -144,7 +144,8 @@ function receivingCounts(runtime: ReceivingRuntime | undefined): XmlElement | un
 /** What is forwarded does not wait in a transfer queue: it stays where it is until it can go. */
 function countDetails(
   counts:
-    { readonly active: number; readonly dead: number; readonly scheduled: number } | undefined,
+    | { readonly active: number; readonly dead: number; readonly scheduled: number }
+    | undefined,
 ): XmlElement | undefined {
   if (counts === undefined) return undefined
   return element(

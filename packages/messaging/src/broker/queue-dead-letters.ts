@@ -96,7 +96,8 @@ export class QueueDeadLetters implements DeadLetterSink, AsyncDisposable {
   readonly #cacheMs: number
   readonly #held = new Map<string, HeldLetter>()
   #seen:
-    { readonly untilMs: number; readonly letters: Promise<Map<string, WaitingLetter>> } | undefined
+    | { readonly untilMs: number; readonly letters: Promise<Map<string, WaitingLetter>> }
+    | undefined
 
   /** Made by the broker. @throws ERR_INVALID_OPTION */
   constructor(

@@ -16,7 +16,19 @@ export interface OtherValue {
 }
 
 export type BinaryOperator =
-  '+' | '-' | '*' | '/' | '%' | '=' | '<>' | '<' | '<=' | '>' | '>=' | 'AND' | 'OR'
+  | '+'
+  | '-'
+  | '*'
+  | '/'
+  | '%'
+  | '='
+  | '<>'
+  | '<'
+  | '<='
+  | '>'
+  | '>='
+  | 'AND'
+  | 'OR'
 
 export type Expression =
   | { readonly kind: 'literal'; readonly value: SqlValue }

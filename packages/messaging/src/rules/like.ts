@@ -1,7 +1,8 @@
 import type { WorkBudget } from './work-budget.ts'
 
 type PatternPart =
-  { readonly kind: 'any' | 'one' } | { readonly kind: 'same'; readonly text: string }
+  | { readonly kind: 'any' | 'one' }
+  | { readonly kind: 'same'; readonly text: string }
 
 /** SQL's LIKE: `%` is any text, `_` one character. @throws EvaluationError when it takes too long */
 export function isLike(

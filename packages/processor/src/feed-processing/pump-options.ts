@@ -11,7 +11,10 @@ import type { FeedMode } from '@tidemark/contracts'
  * - `manual`: only when the observer calls `context.checkpoint()`.
  */
 export type CheckpointFrequency =
-  'everyBatch' | 'manual' | { readonly everyChanges: number } | { readonly everyMs: number }
+  | 'everyBatch'
+  | 'manual'
+  | { readonly everyChanges: number }
+  | { readonly everyMs: number }
 
 /**
  * What happens when an observer keeps failing (PH-7). Each failure emits `observerError`. The pauses between attempts

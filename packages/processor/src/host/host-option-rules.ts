@@ -28,7 +28,11 @@ type Settings<Options, Open extends keyof Options> = {
 } & { readonly [Name in Open]-?: OptionRule }
 
 type OpenFeedOption =
-  'maxItemCount' | 'pendingDeletes' | 'partitionKeyRangeId' | 'startTime' | 'startContinuation'
+  | 'maxItemCount'
+  | 'pendingDeletes'
+  | 'partitionKeyRangeId'
+  | 'startTime'
+  | 'startContinuation'
 type OpenHostOption =
   | 'discardExistingLeases'
   | 'leasePrefix'

@@ -3,7 +3,8 @@ import type { LeaseCall, LeaseOp } from './lease-protocol.ts'
 interface Slot {
   /** The call in flight. */
   inFlight:
-    { readonly callId: number; readonly call: LeaseCall; readonly sentMs: number } | undefined
+    | { readonly callId: number; readonly call: LeaseCall; readonly sentMs: number }
+    | undefined
   failures: number
   retryAtMs: number
 }

@@ -176,7 +176,11 @@ export type LeaseEffect =
   | { readonly kind: 'stopped'; readonly error: Error | undefined }
 
 export type ReleaseReason =
-  'leaseHandedOver' | 'shutdown' | 'unplanned' | 'observerStuck' | 'fenced'
+  | 'leaseHandedOver'
+  | 'shutdown'
+  | 'unplanned'
+  | 'observerStuck'
+  | 'fenced'
 
 export type LostCause = 'fenced' | 'checkpointRefused' | 'takenOver' | 'stopped'
 

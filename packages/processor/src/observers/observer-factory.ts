@@ -16,11 +16,14 @@ export type ObserverFunction<T extends DocumentBody = DocumentBody> =
 
 /** A class, of which one instance is made for each lease, or an instance, which all leases share (PH-1). */
 export type ObserverClassOrInstance<T extends DocumentBody = DocumentBody> =
-  (new () => IChangeFeedObserver<T>) | IChangeFeedObserver<T>
+  | (new () => IChangeFeedObserver<T>)
+  | IChangeFeedObserver<T>
 
 /** What `registerObserver` takes. */
 export type RegisteredObserver<T extends DocumentBody> =
-  ObserverFunction<T> | ObserverClassOrInstance<T> | ObserverModule
+  | ObserverFunction<T>
+  | ObserverClassOrInstance<T>
+  | ObserverModule
 
 /** What makes observers of what was registered. @throws ERR_INVALID_OPTION when it is no observer */
 export function observerFactory<T extends DocumentBody>(

@@ -5,7 +5,8 @@ import { changedRecordEtag } from './resource-ids.ts'
 /** What can change of a collection after it was created. Absent = unchanged. */
 export type DefinitionChanges = {
   readonly [Name in Exclude<keyof CollectionDefinition, 'partitionKey' | 'uniqueKeys'>]?:
-    CollectionDefinition[Name] | undefined
+    | CollectionDefinition[Name]
+    | undefined
 }
 
 /**

@@ -46,7 +46,8 @@ export class DatabaseMaintenance {
   #isHolder = false
   /** The lease of another store, and since when (monotonic time) it has not been renewed. */
   #watched:
-    { readonly holder: string; readonly untilMs: number; readonly sinceMs: number } | undefined
+    | { readonly holder: string; readonly untilMs: number; readonly sinceMs: number }
+    | undefined
   #attempted: MaintenanceAttempt = { work: 'look', collectionId: undefined }
 
   constructor(context: DatabaseMaintenanceOptions) {

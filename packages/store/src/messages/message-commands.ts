@@ -268,7 +268,9 @@ export interface Again {
 /** What each command answers. */
 export interface CommandAnswers {
   readonly send:
-    Refusal | Again | { readonly kind: 'sent'; readonly parcels: readonly ParcelAnswer[] }
+    | Refusal
+    | Again
+    | { readonly kind: 'sent'; readonly parcels: readonly ParcelAnswer[] }
   /**
    * In the order of the requests, each possibly empty. When a command has brought many bytes, it leaves out those at the end:
    * ask again for them.
@@ -286,7 +288,9 @@ export interface CommandAnswers {
     /** They have so many bytes. None was given. */
     | { readonly kind: 'tooMany'; readonly bytes: number }
   readonly settle:
-    Refusal | Again | { readonly kind: 'settled'; readonly answers: readonly DispositionAnswer[] }
+    | Refusal
+    | Again
+    | { readonly kind: 'settled'; readonly answers: readonly DispositionAnswer[] }
   /** In the order of the tokens, by the lock clock. */
   readonly renew:
     | Refusal
@@ -317,10 +321,14 @@ export interface CommandAnswers {
     | { readonly kind: 'taken' }
     | { readonly kind: 'none' }
   readonly renewSession:
-    Refusal | Again | { readonly kind: 'renewed'; readonly lockedUntilMs: number }
+    | Refusal
+    | Again
+    | { readonly kind: 'renewed'; readonly lockedUntilMs: number }
   readonly releaseSession: Refusal | Again | { readonly kind: 'released' }
   readonly readSessionState:
-    Refusal | Again | { readonly kind: 'state'; readonly state: Uint8Array | undefined }
+    | Refusal
+    | Again
+    | { readonly kind: 'state'; readonly state: Uint8Array | undefined }
   readonly setSessionState:
     | Refusal
     | Again
@@ -328,13 +336,19 @@ export interface CommandAnswers {
     | { readonly kind: 'full' }
     | { readonly kind: 'tooLarge' }
   readonly listSessions:
-    Refusal | Again | { readonly kind: 'sessions'; readonly sessions: readonly string[] }
+    | Refusal
+    | Again
+    | { readonly kind: 'sessions'; readonly sessions: readonly string[] }
   readonly applyDue: Refusal | Again | { readonly kind: 'applied' }
   readonly readDue:
-    Refusal | Again | { readonly kind: 'messages'; readonly messages: readonly StoredMessage[] }
+    | Refusal
+    | Again
+    | { readonly kind: 'messages'; readonly messages: readonly StoredMessage[] }
   readonly activate: Refusal | Again | { readonly kind: 'activated' }
   readonly readForwardable:
-    Refusal | Again | { readonly kind: 'messages'; readonly messages: readonly StoredMessage[] }
+    | Refusal
+    | Again
+    | { readonly kind: 'messages'; readonly messages: readonly StoredMessage[] }
   readonly forward:
     | Refusal
     | Again
@@ -347,7 +361,9 @@ export interface CommandAnswers {
     | { readonly kind: 'destinationChanged' }
   /** Numbers, in the dead-letter queue, of those that were moved. */
   readonly redrive:
-    Refusal | Again | { readonly kind: 'redriven'; readonly numbers: readonly number[] }
+    | Refusal
+    | Again
+    | { readonly kind: 'redriven'; readonly numbers: readonly number[] }
   readonly count: Refusal | Again | { readonly kind: 'counted'; readonly counts: EntityCounts }
   readonly touch: Refusal | Again | { readonly kind: 'touched' }
   readonly create:

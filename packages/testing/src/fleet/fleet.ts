@@ -91,7 +91,8 @@ export interface FleetOptions {
   resynchronize?: ResyncBehaviour | undefined
   /** What observers do when they are opened and closed. @default nothing */
   lifecycle?:
-    ((context: ObserverContext, call: 'open' | 'close') => Promise<void> | void) | undefined
+    | ((context: ObserverContext, call: 'open' | 'close') => Promise<void> | void)
+    | undefined
   /** Called before each read of a page. May wait, and may throw: a fault. @default nothing */
   beforeRead?: (() => Promise<void> | void) | undefined
   /** Called after positions were joined, before the answer. May wait. @default nothing */

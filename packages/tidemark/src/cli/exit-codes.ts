@@ -17,7 +17,8 @@ export const EXIT = {
 export const CHECK_EXIT = { ok: 0, warning: 1, critical: 2, unknown: 3 } as const
 
 export type ExitCode =
-  (typeof EXIT)[keyof typeof EXIT] | (typeof CHECK_EXIT)[keyof typeof CHECK_EXIT]
+  | (typeof EXIT)[keyof typeof EXIT]
+  | (typeof CHECK_EXIT)[keyof typeof CHECK_EXIT]
 
 /** Commands that compare, and end with `differences` when what they compared differs. */
 export const COMPARING: readonly string[] = ['migrate', 'views verify', 'store check']

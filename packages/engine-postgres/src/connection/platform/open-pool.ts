@@ -7,7 +7,8 @@ export interface OpenPoolOptions {
   readonly applicationName: string
   /** Sent at the start of a connection. Undefined for a pooler, which refuses them. */
   readonly settings?:
-    { readonly statementTimeoutMs: number; readonly idleInTransactionTimeoutMs: number } | undefined
+    | { readonly statementTimeoutMs: number; readonly idleInTransactionTimeoutMs: number }
+    | undefined
 }
 
 /**

@@ -49,7 +49,8 @@ export type AnyFold<T extends DocumentBody = DocumentBody> = Fold<T> | RankedFol
 
 /** One fold, whose result is the property `value`, or several by the names of their properties. */
 export type Folds<T extends DocumentBody = DocumentBody> =
-  AnyFold<T> | { readonly [name: string]: AnyFold<T> }
+  | AnyFold<T>
+  | { readonly [name: string]: AnyFold<T> }
 
 /** What a fold results in. */
 export type FoldValue<F> =

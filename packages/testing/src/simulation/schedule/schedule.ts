@@ -7,7 +7,9 @@ export type LeaseStoreKind = 'model' | 'documents'
 export interface HostSettings {
   /** When positions are stored, as the option of hosts. @unit changes or ms @range 1 or more */
   readonly checkpointFrequency:
-    'everyBatch' | { readonly everyChanges: number } | { readonly everyMs: number }
+    | 'everyBatch'
+    | { readonly everyChanges: number }
+    | { readonly everyMs: number }
   /** Partition key values of one range that are processed at the same time. @range 1 or more */
   readonly maxConcurrentKeys: number
   /** `deadLetter`: after two tries. */
