@@ -13,20 +13,20 @@ import { runPlain } from './run-plain.ts'
 
 test('ST-6 what was acknowledged survives kill -9 of the writing processes', async () => {
   await using folder = await temporaryFolder()
-  const result = await runPlain({ ...aRun(folder.path), rounds: 2 })
+  const result = await runPlain({ ...aRun(folder.path), rounds: 1 })
   expect(result).toMatchObject({ lost: 0, indexFaults: 0 })
 })
 
 test('ST-6 TTL-13 TTL-14 CF-11 ST-9 kill -9 while documents expire and ranges split and merge loses no write and no pending delete', async () => {
   await using folder = await temporaryFolder()
-  const { summary, ...verdict } = await runFeatures({ ...aRun(folder.path), rounds: 5 })
+  const { summary, ...verdict } = await runFeatures({ ...aRun(folder.path), rounds: 2 })
   console.log(summary)
   expect(verdict).toEqual({ lost: 0, faults: 0, missing: [] })
 }, 300_000)
 
 test('ST-6 what clients were answered over HTTP survives kill -9 of tidemark serve', async () => {
   await using folder = await temporaryFolder()
-  const { summary, ...verdict } = await runGateway({ ...aRun(folder.path), rounds: 2 })
+  const { summary, ...verdict } = await runGateway({ ...aRun(folder.path), rounds: 1 })
   console.log(summary)
   expect(verdict).toEqual({ lost: 0, indexFaults: 0 })
 })

@@ -6,10 +6,10 @@ import { FAULT_TIMES, type HostProcess } from './host-process.ts'
 import { PacedWriter } from './paced-writer.ts'
 import { until } from './until.ts'
 
-const RANGES = 64
-const HOSTS = ['w1', 'w2', 'w3', 'w4'] as const
+const RANGES = 24
+const HOSTS = ['w1', 'w2', 'w3'] as const
 
-test('LE-12 PH-11 a rolling restart of 4 host processes over 64 ranges delivers every change exactly once', async () => {
+test('LE-12 PH-11 a rolling restart of all host processes delivers every change exactly once', async () => {
   await using stage = await FaultStage.open({ ranges: RANGES })
   let hosts: readonly HostProcess[] = await Promise.all(HOSTS.map((name) => stage.start(name)))
   await untilShared(hosts, RANGES)

@@ -12,18 +12,18 @@ test('CF-3 CF-7 ST-5 ST-6 ST-9 readers behind 16 writers on one range miss nothi
     server,
     feed: 'tidemark',
     phases: [
-      { kind: 'calm', seconds: 2 },
-      { kind: 'terminate', seconds: 4 },
-      { kind: 'restart', rounds: 3 },
+      { kind: 'calm', seconds: 0.5 },
+      { kind: 'terminate', seconds: 1 },
+      { kind: 'restart', rounds: 1 },
     ],
     seed: SEED,
-    sizes: { writerProcesses: 4, lanesEach: 4, readers: 4 },
+    sizes: { writerProcesses: 2, lanesEach: 8, readers: 2 },
     report: console.log,
   })
   console.log(result)
   expect(result).toMatchObject({ lost: 0, unseen: 0, twice: 0, disordered: 0, checkFaults: 0 })
   // The faults happened, and there was something for them to hit.
-  expect(result.restarts).toBe(3)
+  expect(result.restarts).toBe(1)
   expect(result.terminated.writers).toBeGreaterThan(0)
   expect(result.terminated.readers).toBeGreaterThan(0)
   expect(result.splits).toBeGreaterThan(0)
@@ -37,7 +37,7 @@ test('CF-3 the same readers lose rows of a table whose numbers come from a seque
   const result = await runOrder({
     server,
     feed: 'sequence',
-    phases: [{ kind: 'calm', seconds: 2 }],
+    phases: [{ kind: 'calm', seconds: 0.5 }],
     seed: SEED,
     sizes: { writerProcesses: 2, lanesEach: 8, readers: 2 },
     report: () => {},

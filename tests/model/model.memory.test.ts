@@ -3,6 +3,6 @@ import { modelSlice } from './model-slice.ts'
 modelSlice({
   engine: 'memory',
   sequences: 50,
-  messageSequences: 400,
+  messageSequences: 150,
   place: () => Promise.resolve({ engine: 'memory' }),
 })

@@ -10,7 +10,7 @@ afterAll(() => postgres?.[Symbol.asyncDispose]())
 
 modelSlice({
   engine: 'postgres',
-  sequences: 30,
-  messageSequences: 25,
+  sequences: 10,
+  messageSequences: 10,
   place: async () => ({ engine: 'postgres', url: (await postgres?.createDatabase()) ?? '' }),
 })

@@ -2,7 +2,7 @@ import { modelSlice } from './model-slice.ts'
 
 modelSlice({
   engine: 'sqlite',
-  sequences: 50,
-  messageSequences: 40,
+  sequences: 20,
+  messageSequences: 15,
   place: () => Promise.resolve({ engine: 'sqlite' }),
 })
