@@ -3,9 +3,11 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStore } from '../open-store.ts'
+import { jsonLines, tidemarkReading } from './commands/command-runner.child.ts'
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
 
@@ -26,7 +28,7 @@ interface Ended {
   readonly errors: string
 }
 
-function start(args: readonly string[], input = '') {
+function start(args: readonly string[]) {
   const child = spawn(process.execPath, ['--conditions=@tidemark/source', MAIN, ...args], {
     cwd: folder,
     stdio: 'pipe',
@@ -41,7 +43,7 @@ function start(args: readonly string[], input = '') {
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors += text
   })
-  child.stdin.on('error', () => {}).end(input)
+  child.stdin.end()
   const closed = once(child, 'close')
   return {
     child,
@@ -61,13 +63,9 @@ function start(args: readonly string[], input = '') {
   }
 }
 
-function tidemark(args: readonly string[], input?: string): Promise<Ended> {
-  return start(args, input).ended()
-}
-
-function jsonLines(text: string): readonly Record<string, unknown>[] {
-  const lines = text.split('\n').filter((line) => line !== '')
-  return lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+/** In this process; what only a process can show is started as one. */
+function tidemark(args: readonly string[], input = ''): Promise<Ended> {
+  return tidemarkReading(Readable.from([input]), ...args)
 }
 
 /** As a machine on which `node` is an older one. */
@@ -263,7 +261,7 @@ describe('tidemark import', () => {
 
   test('a missing file, a missing collection and another partition key are failures with a code', async () => {
     const target = ['--store', store, '--collection', 'd/c', '--partition-key', '/k']
-    const gone = await tidemark(['import', 'gone.jsonl', ...target])
+    const gone = await tidemark(['import', join(folder, 'gone.jsonl'), ...target])
     expect(gone).toMatchObject({
       code: 1,
       errors: expect.stringMatching(/ERR_INPUT: .*gone\.jsonl/),
@@ -372,7 +370,7 @@ describe('tidemark migrate and leases', () => {
       '--target-partition-key',
       '/itemId',
       '--map',
-      'map.mjs',
+      join(folder, 'map.mjs'),
     ]
     const { code, errors } = await tidemark([...args, '--cut-over', '--verify'])
     expect(code).toBe(3)
@@ -401,7 +399,14 @@ describe('tidemark migrate and leases', () => {
       errors: expect.stringContaining('ERR_MIGRATION_TARGET'),
     })
     await writeFile(join(folder, 'nothing.mjs'), 'export const other = 1\n')
-    const bad = await tidemark([...MIGRATE, '--store', store, '--map', 'nothing.mjs', '--cut-over'])
+    const bad = await tidemark([
+      ...MIGRATE,
+      '--store',
+      store,
+      '--map',
+      join(folder, 'nothing.mjs'),
+      '--cut-over',
+    ])
     expect(bad).toMatchObject({ code: 1, errors: expect.stringContaining('ERR_INPUT') })
   })
 })
