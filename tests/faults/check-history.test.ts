@@ -7,6 +7,7 @@ import {
   repeatedBeyondTwoBatches,
   staleDispatches,
 } from './check-history.ts'
+import { MAX_ITEM_COUNT } from './host-process.ts'
 import type { HistoryEntry } from './history.ts'
 
 const LEASE = '-FF'
@@ -40,18 +41,37 @@ test('a dispatch past the deadline counts only for leases opened before the faul
 })
 
 test('the last two batches of a dead owner may come again, an earlier one may not', () => {
-  const dead = [dispatch(1, 1, [1, 2]), dispatch(2, 1, [3]), dispatch(3, 1, [4])]
-  expect(repeatedBeyondTwoBatches([dead, [dispatch(9, 2, [3, 4, 5])]])).toEqual([])
+  const dead = [
+    dispatch(1, 1, [1, 2]),
+    dispatch(2, 1, lsnsUpTo(2 + MAX_ITEM_COUNT, MAX_ITEM_COUNT)),
+    dispatch(3, 1, [30]),
+  ]
+  expect(repeatedBeyondTwoBatches([dead, [dispatch(9, 2, [3, 4, 30])]])).toEqual([])
   expect(repeatedBeyondTwoBatches([dead, [dispatch(9, 2, [2, 3])]])).toEqual([
     { lease: LEASE, lsn: 2 },
   ])
 })
 
+test('small batches before the last one count as one, up to the changes of a full one', () => {
+  const small = lsnsUpTo(MAX_ITEM_COUNT + 1, MAX_ITEM_COUNT + 1).map((n) => dispatch(n, 1, [n]))
+  const dead = [...small, dispatch(90, 1, [90])]
+  expect(repeatedBeyondTwoBatches([dead, [dispatch(99, 2, [2, 90])]])).toEqual([])
+  expect(repeatedBeyondTwoBatches([dead, [dispatch(99, 2, [1, 2])]])).toEqual([
+    { lease: LEASE, lsn: 1 },
+  ])
+})
+
 test("each death may repeat two batches: the next owner's last ones may come again too", () => {
+  const full = lsnsUpTo(20 + MAX_ITEM_COUNT, MAX_ITEM_COUNT)
   const histories = [
-    [dispatch(1, 1, [1]), dispatch(2, 1, [2]), dispatch(3, 1, [3])],
-    [dispatch(5, 2, [2]), dispatch(6, 2, [3]), dispatch(7, 2, [4])],
-    [dispatch(9, 3, [3, 4])],
+    [dispatch(1, 1, [1]), dispatch(2, 1, full), dispatch(3, 1, [50])],
+    [dispatch(5, 2, full), dispatch(6, 2, [50]), dispatch(7, 2, [51])],
+    [dispatch(9, 3, [50, 51])],
   ]
   expect(repeatedBeyondTwoBatches(histories)).toEqual([])
 })
+
+/** So many, the last of which is `last`. */
+function lsnsUpTo(last: number, count: number): readonly number[] {
+  return Array.from({ length: count }, (_, index) => last - count + 1 + index)
+}

@@ -1,4 +1,5 @@
 import { entriesOf, type HistoryEntry, type HistoryEntryOf } from './history.ts'
+import { MAX_ITEM_COUNT } from './host-process.ts'
 
 type Dispatch = HistoryEntryOf<'dispatch'>
 
@@ -56,8 +57,9 @@ export function dispatchesPast(
 export const UNSTORED_BATCHES = 2
 
 /**
- * Changes that came again although an earlier owner was past them: not in the last two batches that it had
- * begun. At most those are not stored when a host dies (a checkpoint after every batch).
+ * Changes that came again although an earlier owner was past them: not in the batch that it had begun last, nor in
+ * those right before that have `MAX_ITEM_COUNT` changes together at most. Only those may not be stored when a host
+ * dies (a checkpoint after every batch): how many small ones they are depends on speed.
  */
 export function repeatedBeyondTwoBatches(
   histories: readonly (readonly HistoryEntry[])[],
@@ -79,7 +81,14 @@ export function repeatedBeyondTwoBatches(
 }
 
 function storedOf(batches: readonly Dispatch[]): readonly Dispatch[] {
-  return batches.slice(0, -UNSTORED_BATCHES)
+  let count = 0
+  const stored = batches.slice(0, -1)
+  for (let last = stored.at(-1); last !== undefined; last = stored.at(-1)) {
+    count += last.lsns.length
+    if (count > MAX_ITEM_COUNT) break
+    stored.pop()
+  }
+  return stored
 }
 
 /** Of each lease, the batches of each epoch in the order of the epochs. */

@@ -4,7 +4,12 @@ import { join } from 'node:path'
 import { startRedisProcess, type RedisProcess } from '@tidemark/testing/servers'
 import { deliveries, missing } from './check-history.ts'
 import { openFeedStore, type FeedStore } from './feed-store.ts'
-import { HostProcess, type HostProcessOptions, FAULT_TIMES } from './host-process.ts'
+import {
+  HostProcess,
+  type HostProcessOptions,
+  FAULT_TIMES,
+  MAX_ITEM_COUNT,
+} from './host-process.ts'
 import { until } from './until.ts'
 
 /** What every test needs: a folder with a store, a Redis unless leases are in the folder, and hosts that are killed at the end. */
@@ -62,7 +67,7 @@ export class FaultStage implements AsyncDisposable {
         folder: this.folder,
         redisPort: this.#redis?.port,
         ...FAULT_TIMES,
-        maxItemCount: 20,
+        maxItemCount: MAX_ITEM_COUNT,
         observerMs: 0,
         checkpointInObserver: false,
         ...overrides,

@@ -24,6 +24,9 @@ export interface HostProcessOptions {
 /** Short, so that a test is; still four heartbeats in a session. */
 export const FAULT_TIMES = { renewMs: 500, expirationMs: 2_000 } as const
 
+/** Changes of a batch of these hosts at most. */
+export const MAX_ITEM_COUNT = 20
+
 const CHILD = fileURLToPath(new URL('./host.child.ts', import.meta.url))
 
 /** One host in a process of its own. */

@@ -102,8 +102,9 @@ test('PH-4 I1 FLUSHALL under running hosts: leases are made anew when every sess
   const writer = new PacedWriter(stage.store, 150)
   await untilBusy(hosts)
 
-  await stage.redis.admin.flushall()
+  // Read before the loss: this process may have to wait after it, while the hosts already count.
   const lostAt = machineMs()
+  await stage.redis.admin.flushall()
   await until(() => hosts.every((host) => host.events('recovered').length > 0), {
     what: 'every host has recovered',
   })
