@@ -23,7 +23,7 @@ const MAX_PEACE_MS = 900
 /** Every third kill hits the process that splits. */
 const KILLS_A_CHANGER = 3
 const SETTLE_MS = 60_000
-const PATIENCE_MS = 40_000
+const PATIENCE_MS = 150_000
 
 export interface RangeFaultsResult {
   /** What happened. Each of these must be above 0, else nothing was shown. */
