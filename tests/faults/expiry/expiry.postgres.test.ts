@@ -4,8 +4,7 @@ import { goneAtOneInstant } from './expiry-instant.ts'
 import { ExpiryStage } from './expiry-stage.ts'
 import { anotherSweepsOn, oneSweepsAtATime } from './one-sweeper.ts'
 
-/** Smaller than in a folder: what is shown does not depend on it. */
-const BACKLOG = 20_000
+const BACKLOG = 5_000
 
 let postgres: SharedPostgres | undefined
 beforeAll(async () => {

@@ -7,7 +7,7 @@ test('TTL-5 of two processes one sweeps at a time, and the other takes over when
   await oneSweepsAtATime(stage)
 })
 
-test('TTL-5 TTL-13 when the sweeper is killed amid a backlog of 20,000, another goes on within the lease time, and each has one pending delete', async () => {
+test('TTL-5 TTL-13 when the sweeper is killed amid a backlog of 5,000, another goes on within the lease time, and each has one pending delete', async () => {
   await using stage = await ExpiryStage.open()
-  await anotherSweepsOn(stage, 20_000)
+  await anotherSweepsOn(stage, 5_000)
 })

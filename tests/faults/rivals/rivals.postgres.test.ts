@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { FULL_RANGE, errorCode } from '@tidemark/contracts'
 import { startPostgresProcess, type PostgresProcess } from '@tidemark/testing/servers'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -64,6 +65,8 @@ async function countFor(
     const id = COUNTERS[turn % COUNTERS.length] ?? ''
     if ((await countUp(documents, id)) === 'counted') counted++
     longestMs = Math.max(longestMs, machineMs() - beganMs)
+    // In the longest stop there is nothing to meet but what is there from its begin.
+    if (forMs > 1_000) await sleep(10)
   }
   return { counted, longestMs }
 }
@@ -74,7 +77,7 @@ test('ST-3 ST-10 a process that is stopped in the middle of writing holds nobody
   const rival = await start('rivals/counter.child.ts')
   let [counted, longestMs] = [0, 0]
   // Often, to hit every part of a write, and once for longer than any timeout of idle transactions (5 s).
-  const stops = [...Array.from({ length: 25 }, (_, turn) => 40 + turn * 3), 6_000]
+  const stops = [...Array.from({ length: 12 }, (_, turn) => 40 + turn * 6), 6_000]
   for (const stopMs of stops) {
     await until(() => rival.events('counted') > 0, { what: 'a rival' })
     rival.pause()
