@@ -78,7 +78,7 @@ export class GatewayStage implements AsyncDisposable {
       fetch: notingFetch(fetch, () => this.failedWrites++),
     })
     const events = new CosmosDocumentCollection<RemoteEvent>(connection, EVENTS)
-    return new RemoteWriter(events, { keys: 30, pauseMs: 80 })
+    return new RemoteWriter(events, { keys: 12, pauseMs: 80 })
   }
 
   async startHost(hostName: string): Promise<RemoteHost> {
