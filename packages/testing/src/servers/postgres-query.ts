@@ -4,7 +4,11 @@ import { Client } from 'pg'
 /** Creates an empty database on the server at `url` and resolves with the URL of it. */
 export async function createDatabaseAt(url: string): Promise<string> {
   const name = `tidemark_${randomUUID().replaceAll('-', '')}`
-  await queryAt(url, `CREATE DATABASE ${name}`)
+  // Copied as files: through the log, which is the default, it takes twice the CPU time. What is only compatible with
+  // PostgreSQL may know no strategies.
+  await queryAt(url, `CREATE DATABASE ${name} STRATEGY file_copy`).catch(() =>
+    queryAt(url, `CREATE DATABASE ${name}`),
+  )
   const created = new URL(url)
   created.pathname = `/${name}`
   return created.href
