@@ -20,11 +20,13 @@ test('ST-12 what a slow source gave is not kept', async () => {
   const prepare = (): { readonly chars: number } => ({ chars: 1 })
   const stopped = new Promise<void>(() => {})
   let chunks = 0
-  let kept = 0
+  let kept = Infinity
   for await (const { items } of readInChunks(slow(), { prepare, stopped })) {
     expect(items).toHaveLength(1)
     chunks += 1
     await setImmediate()
+    // Once, while the source is still read: it takes long in a process that ran other tests.
+    if (chunks < 50) continue
     collectGarbage()
     kept = given.filter((each) => each.deref() !== undefined).length
   }
