@@ -14,7 +14,15 @@ const conditions = ['@tidemark/source', 'module', 'node', 'development|productio
 
 // Tests of templates are for `node --test`, in the project that they become.
 const NEVER = ['**/node_modules/**', '**/dist/**', '**/.cache/**', '**/templates/**']
-const SERVER_TESTS = '**/*.{postgres,redis}.test.ts'
+/** Folders of tests with official clients, which load much and leave nothing behind. */
+const CLIENTS = ['interop', 'interop-amqp', 'gateway-client', 'azure-client']
+const ALONE = [
+  'packages/**/src/**/*.{postgres,redis}.test.ts',
+  `tests/!(${CLIENTS.join('|')})/**/*.test.ts`,
+  // It puts an older client in the place of the client.
+  'tests/azure-client/lowest-client.test.ts',
+  '{examples,scripts,bench}/**/*.test.ts',
+]
 
 export default defineConfig({
   resolve: { conditions },
@@ -24,26 +32,16 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'packages',
-          include: ['packages/**/src/**/*.test.ts'],
-          exclude: [...NEVER, SERVER_TESTS],
+          name: 'shared',
+          include: ['packages/**/src/**/*.test.ts', `tests/{${CLIENTS.join(',')}}/**/*.test.ts`],
+          exclude: [...NEVER, ...ALONE],
           // Files of one worker share its modules: to load them for each file took as long as the tests.
           isolate: false,
         },
       },
       {
         extends: true,
-        test: {
-          name: 'scenes',
-          include: [
-            `packages/**/src/${SERVER_TESTS}`,
-            'tests/**/*.test.ts',
-            'examples/**/*.test.ts',
-            'scripts/**/*.test.ts',
-            'bench/**/*.test.ts',
-          ],
-          exclude: NEVER,
-        },
+        test: { name: 'alone', include: ALONE, exclude: NEVER },
       },
     ],
     pool: 'forks',

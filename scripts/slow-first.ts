@@ -13,9 +13,11 @@ const SLOW = [
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    const rank = ({ moduleId }: TestSpecification): number => {
+    const rank = ({ moduleId, project }: TestSpecification): number => {
       const found = SLOW.findIndex((pattern) => pattern.test(moduleId))
-      return found < 0 ? SLOW.length : found
+      // A worker whose next file is alone is no longer shared: so these come first.
+      const shared = project.config.isolate ? 0 : SLOW.length + 1
+      return shared + (found < 0 ? SLOW.length : found)
     }
     return sorted.sort((a, b) => rank(a) - rank(b))
   }

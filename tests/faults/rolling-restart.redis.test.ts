@@ -11,14 +11,18 @@ const HOSTS = ['w1', 'w2', 'w3'] as const
 
 test('LE-12 PH-11 a rolling restart of all host processes delivers every change exactly once', async () => {
   await using stage = await FaultStage.open({ ranges: RANGES })
-  let hosts: readonly HostProcess[] = await Promise.all(HOSTS.map((name) => stage.start(name)))
+  // No session is to end by itself, however busy the machine is.
+  const expirationMs = 60_000
+  let hosts: readonly HostProcess[] = await Promise.all(
+    HOSTS.map((name) => stage.start(name, { expirationMs })),
+  )
   await untilShared(hosts, RANGES)
   const writer = new PacedWriter(stage.store, 200)
 
   const old = hosts
   for (const host of old) {
     expect(await host.terminate()).toBe(0)
-    const replacement = await stage.start(host.name, { label: `${host.name}-new` })
+    const replacement = await stage.start(host.name, { label: `${host.name}-new`, expirationMs })
     hosts = [...hosts.filter((other) => other !== host), replacement]
     await untilShared(hosts, RANGES)
   }

@@ -389,10 +389,7 @@ type Outcome<Result> =
 type Attempt<Result> = (session: Session, place: Place) => Promise<Outcome<Result>>
 
 /** Runs what commits. */
-async function committing<Result>(
-  session: Session,
-  act: () => Promise<Result>,
-): Promise<Outcome<Result>> {
+async function committing<T>(session: Session, act: () => Promise<T>): Promise<Outcome<T>> {
   try {
     return { result: await act() }
   } catch (error) {
