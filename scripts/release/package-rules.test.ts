@@ -45,6 +45,7 @@ test.each<readonly [object, string]>([
   [{ private: true }, 'has private true instead of nothing'],
   [{ description: '' }, 'has no description'],
   [{ keywords: [] }, 'has no keyword tidemark'],
+  [{ scripts: { build: 'tsc', postinstall: 'node x.js' } }, 'has the script postinstall, which'],
   [{ dependencies: { '@tidemark/store': '^0.1.0' } }, 'has @tidemark/store "^0.1.0" in'],
   [{ peerDependencies: { tidemark: '0.0.9' } }, 'has tidemark "0.0.9" in peerDependencies'],
   ...['*', '', 'latest', 'workspace:^', 'file:../x', 'npm:y@1.0.0', 'github:a/b', '1.x'].map(

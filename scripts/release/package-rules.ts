@@ -15,6 +15,7 @@ export interface PublishedManifest {
   readonly name: string
   readonly keywords?: readonly string[]
   readonly description?: string
+  readonly scripts?: Readonly<Record<string, string>>
   readonly [field: string]: unknown
 }
 
@@ -41,8 +42,13 @@ export function manifestProblems(
     .map(([field, value]) => `has ${field} ${show(manifest[field])} instead of ${show(value)}`)
   if (!manifest.description) problems.push('has no description')
   if (!manifest.keywords?.includes('tidemark')) problems.push('has no keyword tidemark')
+  for (const script of RUN_BY_INSTALL.filter((name) => manifest.scripts?.[name] !== undefined)) {
+    problems.push(`has the script ${script}, which npm would run on the machine of a user`)
+  }
   return [...problems, ...rangeProblems(manifest, root.version)]
 }
+
+const RUN_BY_INSTALL = ['preinstall', 'install', 'postinstall']
 
 const DEPENDENCIES = [
   'dependencies',
