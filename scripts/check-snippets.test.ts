@@ -47,9 +47,10 @@ test('an example gets imports of what it uses, and not of what it has', () => {
 
 test('what the pages have to copy runs on Node 22, which cannot parse `using`', async () => {
   const ofNode24: string[] = []
-  for await (const page of glob(['docs/*.md', 'docs/guide/*.md', 'docs/recipes/*.md'])) {
+  const pages = ['{README,docs/*,docs/{guide,recipes}/*,packages/*/README}.md']
+  for await (const page of glob(pages)) {
     for (const { code, line } of readSnippets(page, await readFile(page, 'utf8'))) {
-      if (/\busing \w+ =/.test(code)) ofNode24.push(`${page}:${line}`)
+      if (/^\s*(?:await )?using \w+ =/m.test(code)) ofNode24.push(`${page}:${line}`)
     }
   }
   expect(ofNode24).toEqual([])
