@@ -2,7 +2,7 @@ import { modelSlice } from './model-slice.ts'
 
 modelSlice({
   engine: 'memory',
-  sequences: 50,
-  messageSequences: 150,
+  sequences: 25,
+  messageSequences: 80,
   place: () => Promise.resolve({ engine: 'memory' }),
 })

@@ -10,7 +10,7 @@ afterAll(() => postgres?.[Symbol.asyncDispose]())
 
 modelSlice({
   engine: 'postgres',
-  sequences: 10,
-  messageSequences: 10,
+  sequences: 6,
+  messageSequences: 6,
   place: async () => ({ engine: 'postgres', url: (await postgres?.createDatabase()) ?? '' }),
 })

@@ -2,7 +2,7 @@ import { modelSlice } from './model-slice.ts'
 
 modelSlice({
   engine: 'sqlite',
-  sequences: 20,
-  messageSequences: 15,
+  sequences: 10,
+  messageSequences: 10,
   place: () => Promise.resolve({ engine: 'sqlite' }),
 })

@@ -20,7 +20,7 @@ test(
       const { stdout } = await promisify(execFile)(process.execPath, all)
       return stdout.trimEnd().split('\n').at(-1) ?? ''
     }
-    const args = ['--leases', 'redis', '--postgres-url', url, '--cities', '6000', '--pace', '500']
+    const args = ['--leases', 'redis', '--postgres-url', url, '--cities', '3000', '--pace', '500']
     const last =
       /^migrated \d+ documents, \d+ updates on the way, [1-9]\d* takeovers: 0 missing, 0 different$/
     const schema = `${url}?schema=tidemark_demo`
