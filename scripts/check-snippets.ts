@@ -99,7 +99,7 @@ async function runProgram({ snippet, file }: Written): Promise<string[]> {
   const { page, line, output } = snippet
   const cwd = await mkdtemp(join(dirname(file), 'run-'))
   try {
-    const { stdout, stderr } = await run(process.execPath, [file], { cwd, timeout: 120_000 })
+    const { stdout, stderr } = await run(process.execPath, [file], { cwd, timeout: 300_000 })
     if (stdout === (output ?? stdout) && stdout !== '' && stderr === '') return []
     return [
       `${page}:${line}: prints ${JSON.stringify(stdout + stderr)}, and the page says ${JSON.stringify(output)}`,

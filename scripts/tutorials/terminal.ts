@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const DEADLINE_MS = 120_000
+/** Only ends what hangs. */
+const DEADLINE_MS = 300_000
 /** What Node 22 says of each program in TypeScript, and the page does not show. */
 const NODE_WARNING = /^\(node:\d+\) ExperimentalWarning|^\(Use `node --trace-warnings/
 

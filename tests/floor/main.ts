@@ -60,5 +60,5 @@ async function tidemark(...args: readonly string[]): Promise<void> {
 
 function onNode(args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
   const env = { ...process.env, NODE_OPTIONS: '', NODE_COMPILE_CACHE: join(folder, 'compiled') }
-  return run(node, args, { cwd: folder, env, timeout: 120_000 })
+  return run(node, args, { cwd: folder, env, timeout: 300_000 })
 }
