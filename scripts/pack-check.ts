@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { installBeside } from './install-beside.ts'
 import { costProblems, installCost } from './install-cost.ts'
 import { packAll, type Tarball } from './pack-all.ts'
 import {
@@ -14,6 +15,9 @@ import {
 import { sizeProblems } from './release/size-limits.ts'
 import { ADDRESS, ROOT } from './repository.ts'
 import { runProgram } from './run-program.ts'
+
+/** The folder with the packages that only releases need. */
+export const TOOLS = 'scripts/release'
 
 interface PackManifest {
   readonly bin?: Readonly<Record<string, string>>
@@ -83,7 +87,8 @@ async function packageProblems(root: string, tarball: Tarball): Promise<string[]
   }
   // The tools below need the files that are missing, and would only repeat it at length.
   if (problems.length > 0) return problems
-  const bin = join(root, 'node_modules', '.bin')
+  await installBeside(TOOLS)
+  const bin = join(ROOT, TOOLS, 'node_modules/.bin')
   const found = await Promise.all([
     complaints(join(bin, 'publint'), ['run', '--strict', tarball.path]),
     complaints(join(bin, 'attw'), [tarball.path, '--profile', 'esm-only', '--no-emoji']),
@@ -91,8 +96,8 @@ async function packageProblems(root: string, tarball: Tarball): Promise<string[]
   return found.flat()
 }
 
-async function complaints(command: string, args: readonly string[]): Promise<string[]> {
-  const { code, stdout, stderr } = await runProgram(command, args, { cwd: ROOT })
+async function complaints(command: string, args: readonly string[], cwd = ROOT): Promise<string[]> {
+  const { code, stdout, stderr } = await runProgram(command, args, { cwd })
   if (code === 0) return []
   const output = `${stdout}${stderr}`.trim()
   return [`${command.split('/').at(-1)} is not content:\n${output.replace(/^/gm, '    ')}`]
@@ -113,10 +118,19 @@ export async function packProblems(
   return costProblems(await installCost(join(folder, 'installed'), tarballs))
 }
 
+/** What knip finds: files, exports and dependencies that nothing uses. */
+export async function unusedProblems(root: string): Promise<readonly string[]> {
+  await installBeside(TOOLS)
+  return complaints(join(ROOT, TOOLS, 'node_modules/.bin/knip'), [], root)
+}
+
 if (import.meta.main) {
   await using work = await mkdtempDisposable(join(tmpdir(), 'tidemark-pack-'))
   const tarballs = await packAll(ROOT, work.path)
-  const problems = await packProblems(ROOT, { tarballs, folder: work.path })
+  const problems = [
+    ...(await packProblems(ROOT, { tarballs, folder: work.path })),
+    ...(await unusedProblems(ROOT)),
+  ]
   for (const problem of problems) console.error(problem)
   if (problems.length > 0) {
     console.error(`pack: ${problems.length} problems`)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { flag, readArguments, text, UsageError } from './command-line/read-arguments.ts'
 import { packAll, type Tarball } from './pack-all.ts'
-import { packProblems } from './pack-check.ts'
+import { packProblems, unusedProblems } from './pack-check.ts'
 import { removeBuilt, strayProblems } from './release/built-anew.ts'
 import { readPacked, writePacked } from './release/packed.ts'
 import { defaultDistTag, publishAll, publishOrder, type Publication } from './release/publish.ts'
@@ -90,11 +90,10 @@ async function packages(
   const tarballs = await packAll(root, folder)
   // Elsewhere: what is installed below this tree also finds the packages of this tree.
   await using work = await mkdtempDisposable(join(tmpdir(), 'tidemark-release-'))
-  const knip = await run('npx', ['knip'], { cwd: root })
   const problems = [
     ...(await strayProblems(root, { tarballs, run })),
     ...(await packProblems(root, { tarballs, folder: work.path })),
-    ...(knip.code === 0 ? [] : [`knip is not content:\n${knip.stdout}${knip.stderr}`.trimEnd()]),
+    ...(await unusedProblems(root)),
   ]
   await writeBills(root, { folder, run })
   const publications = tarballs.map((tarball) => ({ ...tarball, needs: needsOf(root, tarball) }))

@@ -1,6 +1,8 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readArguments } from './command-line/read-arguments.ts'
+import { installBeside } from './install-beside.ts'
+import { TOOLS } from './pack-check.ts'
 import { withSection } from './release/changelog.ts'
 import { ChangesetError, pendingChanges } from './release/changesets.ts'
 import { outputOf, runProgram, type Run } from './run-program.ts'
@@ -20,7 +22,9 @@ export async function nextVersion(
   if (changes.length === 0) throw new ChangesetError('no changeset is pending: npx changeset')
   const manifest = join(root, 'package.json')
   const before = versionIn(manifest)
-  await outputOf(run, 'npx', ['changeset', 'version'], { cwd: root })
+  await installBeside(TOOLS)
+  const changeset = join(ROOT, TOOLS, 'node_modules/.bin/changeset')
+  await outputOf(run, changeset, ['version'], { cwd: root })
   const version = versionIn(join(root, 'packages/tidemark/package.json'))
   // Of what follows, changesets knows nothing.
   replaceIn(manifest, `"version": "${before}"`, `"version": "${version}"`)

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { PeersOptions } from '../measuring/peers-module.ts'
 import { ScenarioSkipped } from '../measuring/scenario.ts'
 import { PEERS } from './all-peers.ts'
 import type { PeerEntry, RunningPeer } from './contract/peer.ts'
@@ -21,17 +22,6 @@ import { peerTakeover } from './scenarios/takeover.ts'
 const SCENARIOS: readonly PeerScenario[] = [peerDrain, peerSlowDisk, peerLatency, peerTakeover]
 /** Figures of shorter runs only show that everything works. */
 const MEASURING_SECONDS = 1
-
-export interface PeersOptions {
-  readonly seconds: number
-  readonly runs: number
-  readonly documents: number
-  /** Part of the name of scenario and peer, as in `drain.embedded`. */
-  readonly only: string
-  /** Peers to leave out. */
-  readonly without: readonly string[]
-  readonly json: string | undefined
-}
 
 interface Started {
   readonly session: PeerSession

@@ -9,7 +9,7 @@ import type { Collection } from '@tidemark/store'
 import type { OrderDocument } from '../data/order-document.ts'
 import { machineMs } from '../measuring/stopwatch.ts'
 import { looksAtDocuments, type Look } from './read-feed.ts'
-import { PARTITION_COUNT, type BenchStore } from './open-bench-store.ts'
+import type { BenchStore } from './open-bench-store.ts'
 
 export const PAGE = 1_000
 
@@ -49,23 +49,6 @@ export function benchHost(
     leases: new DocumentLeaseStore(leases),
     feedOptions: { startFromBeginning: fromBeginning, maxItemCount: PAGE },
   })
-}
-
-/**
- * Starts a host and waits until it works on every range. `registerObserver` resolves earlier: from then on
- * nothing is missed, but the leases are shared out a moment later.
- */
-export async function startWorking(
-  host: ChangeFeedProcessorHost<OrderDocument>,
-  observer: IChangeFeedObserver<OrderDocument>,
-): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  let acquired = 0
-  host.on('leaseAcquired', () => {
-    if (++acquired === PARTITION_COUNT) resolve()
-  })
-  await host.registerObserver(observer)
-  await promise
 }
 
 /**

@@ -32,26 +32,3 @@ export async function sweepPieces(
   await engine.releaseMaintenance(PIECE.holder)
   return { items, ms }
 }
-
-/** Folds all ranges of one collection, and no other one's. */
-export async function foldRanges(orders: Collection<OrderDocument>): Promise<PieceRun> {
-  const { engine, record } = await orders.open()
-  const started = machineMs()
-  let items = 0
-  for (;;) {
-    const { tasks } = await engine.readMaintenance()
-    const task = tasks.find(
-      ({ kind, collection: { number } }) => kind === 'fold' && number === record.number,
-    )
-    if (task === undefined) break
-    for (let more = true; more;) {
-      const outcome = await engine.maintain({ ...PIECE, task })
-      if (outcome.kind === 'held') throw new Error(`${outcome.holder} is folding`)
-      items += outcome.items
-      more = outcome.more
-    }
-  }
-  const ms = machineMs() - started
-  await engine.releaseMaintenance(PIECE.holder)
-  return { items, ms }
-}

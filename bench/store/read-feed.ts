@@ -1,5 +1,4 @@
 import type { Change } from '@tidemark/contracts'
-import type { Collection } from '@tidemark/store'
 import type { OrderDocument } from '../data/order-document.ts'
 import { machineMs } from '../measuring/stopwatch.ts'
 import type { BenchStore } from './open-bench-store.ts'
@@ -52,23 +51,4 @@ export async function scanFeedUnparsed({ orders }: BenchStore, pageSize: number)
     }
   }
   return documents
-}
-
-/** Scans again and again for about `seconds`; changes per second. Each scan has to find all `documents`. */
-export async function scanRate(
-  orders: Collection<OrderDocument>,
-  {
-    documents,
-    pageSize,
-    seconds,
-  }: { readonly documents: number; readonly pageSize: number; readonly seconds: number },
-): Promise<number> {
-  const started = machineMs()
-  let read = 0
-  do {
-    const scanned = await scanFeed({ orders }, { pageSize })
-    if (scanned !== documents) throw new Error(`the feed has ${scanned} of ${documents} documents`)
-    read += scanned
-  } while (machineMs() < started + seconds * 1000)
-  return (read / (machineMs() - started)) * 1000
 }

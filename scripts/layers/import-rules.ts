@@ -6,13 +6,7 @@ import {
   TEST_PACKAGE,
   isWorkspacePackage,
 } from './arrows.ts'
-import type {
-  ImportSite,
-  Manifest,
-  SourceFile,
-  Workspace,
-  WorkspaceFolder,
-} from './read-workspace.ts'
+import type { ImportSite, SourceFile, Workspace, WorkspaceFolder } from './read-workspace.ts'
 
 /** One line for a person: where, what, and what to do instead. */
 export type Violation = string
@@ -22,7 +16,7 @@ export function importViolations(workspace: Workspace): Violation[] {
   const exportsOf = new Map(
     workspace.packages.map(({ manifest }) => [manifest.name, Object.keys(manifest.exports ?? {})]),
   )
-  const check = new ImportCheck(exportsOf, workspace.root)
+  const check = new ImportCheck(exportsOf, workspace)
   return [
     ...workspace.packages.flatMap((owner) => check.files(owner, owner.files)),
     ...workspace.examples.flatMap((owner) => check.files(owner, owner.files)),
@@ -32,11 +26,14 @@ export function importViolations(workspace: Workspace): Violation[] {
 
 class ImportCheck {
   readonly #exportsOf: ReadonlyMap<string, readonly string[]>
-  readonly #root: Manifest
+  readonly #workspace: Pick<Workspace, 'root' | 'beside'>
 
-  constructor(exportsOf: ReadonlyMap<string, readonly string[]>, root: Manifest) {
+  constructor(
+    exportsOf: ReadonlyMap<string, readonly string[]>,
+    workspace: Pick<Workspace, 'root' | 'beside'>,
+  ) {
     this.#exportsOf = exportsOf
-    this.#root = root
+    this.#workspace = workspace
   }
 
   files(owner: WorkspaceFolder | undefined, files: readonly SourceFile[]): Violation[] {
@@ -93,10 +90,17 @@ class ImportCheck {
     file: SourceFile,
     name: string,
   ): string | undefined {
-    const manifest = owner?.manifest ?? this.#root
+    const { root, beside } = this.#workspace
+    const manifest = owner?.manifest ?? root
     const declared = { ...manifest.dependencies, ...manifest.peerDependencies }
     if (owner === undefined || file.isTest) {
-      Object.assign(declared, this.#root.devDependencies, manifest.devDependencies)
+      const own = beside.find(({ folder }) => file.path.startsWith(`${folder}/`))
+      Object.assign(
+        declared,
+        root.devDependencies,
+        manifest.devDependencies,
+        own?.manifest.devDependencies,
+      )
     }
     if (name in declared) return undefined
     const place = owner === undefined ? 'package.json' : `${owner.folder}/package.json`

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, existsSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { parseSync, Visitor } from 'oxc-parser'
 
@@ -41,6 +41,8 @@ export interface Workspace {
   readonly examples: readonly WorkspaceFolder[]
   /** Sources outside of packages and examples. */
   readonly looseFiles: readonly SourceFile[]
+  /** What folders among them install for themselves. */
+  readonly beside: readonly Pick<WorkspaceFolder, 'folder' | 'manifest'>[]
 }
 
 const LOOSE_FOLDERS = ['tests', 'bench', 'scripts']
@@ -60,6 +62,10 @@ export function readWorkspace(root: string): Workspace {
     packages,
     examples,
     looseFiles: LOOSE_FOLDERS.flatMap((folder) => readSources(root, folder)),
+    beside: globSync(`{${LOOSE_FOLDERS.join(',')}}/*/package.json`, { cwd: root }).map((file) => ({
+      folder: dirname(file).replaceAll('\\', '/'),
+      manifest: readManifest(join(root, file)),
+    })),
   }
 }
 

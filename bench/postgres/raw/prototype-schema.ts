@@ -34,12 +34,6 @@ END
 $$;
 `
 
-/** Rows of the prototype's feed page: LSN and text. */
-export const PAGE = {
-  name: 'page',
-  text: 'SELECT lsn, body FROM doc WHERE segment = $1 AND lsn > $2 ORDER BY lsn, ord LIMIT $3',
-}
-
 export const WRITE_GROUP = {
   name: 'write_group',
   text: 'SELECT write_group($1, $2, $3, $4, $5, $6)',

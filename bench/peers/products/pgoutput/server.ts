@@ -1,4 +1,4 @@
-import type { Outbox } from '../../../postgres/peers/outbox.ts'
+import type { Outbox } from '../outbox.ts'
 import type { PeerEntry } from '../../contract/peer.ts'
 import { startOutbox, type PostgresPlace } from '../skip-locked/server.ts'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setImmediate, setInterval, setTimeout as sleep } from 'node:timers/promises'
 import { Client, type ClientConfig, type Connection } from 'pg'
-import { pgoutputMessage, standbyStatus } from '../../../postgres/peers/pgoutput-messages.ts'
+import { pgoutputMessage, standbyStatus } from './pgoutput-messages.ts'
 
 const PUBLICATION = 'outbox_inserts'
 /** Kinds of stream messages: data, and a sign of life. */

@@ -1,7 +1,7 @@
 import { Pool } from 'pg'
 import { orderDocument } from '../../../data/order-document.ts'
 import { startBenchServer } from '../../../postgres/bench-server.ts'
-import { Outbox } from '../../../postgres/peers/outbox.ts'
+import { Outbox } from '../outbox.ts'
 import type { PeerEntry, RunningPeer } from '../../contract/peer.ts'
 
 export interface PostgresPlace {

@@ -1,8 +1,7 @@
 import { orderDocument } from '../../../data/order-document.ts'
-import { DOCUMENTS_PATH } from '../../../gateway/feed-pages.ts'
-import { ServerProcess } from '../../../gateway/gateway-process.ts'
-import { HttpCalls } from '../../../gateway/http-calls.ts'
-import { BENCH_KEY } from '../../../gateway/signed-headers.ts'
+import { ServerProcess } from './gateway-process.ts'
+import { HttpCalls } from './http-calls.ts'
+import { BENCH_KEY } from './signed-headers.ts'
 import { startBenchServer } from '../../../postgres/bench-server.ts'
 import { loadOrders } from '../../../store/load-orders.ts'
 import {
@@ -14,6 +13,7 @@ import {
 import type { PeerEntry, RunningPeer } from '../../contract/peer.ts'
 import { startRedis } from '../redis-streams/server.ts'
 
+const DOCUMENTS_PATH = '/dbs/shop/colls/orders/docs'
 /** More would cost this process more, and the server nothing less. */
 const WRITING_CONNECTIONS = 32
 

@@ -1,7 +1,7 @@
 import type { ChangeFeedSource, LeaseStore } from '@tidemark/contracts'
 import { ChangeFeedProcessorHost, DocumentLeaseStore } from '@tidemark/processor'
 import type { OrderDocument } from '../../../data/order-document.ts'
-import { gatedFeed } from '../../../postgres/gated-feed.ts'
+import { gatedFeed } from './gated-feed.ts'
 import type { JoinGroup } from '../../contract/worker.ts'
 import type { TidemarkPlace } from './server.ts'
 

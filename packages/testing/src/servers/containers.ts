@@ -1,7 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The library `testcontainers`, an optional peer. */
-export type Containers = typeof import('testcontainers')
+/** What is used of the library `testcontainers`, an optional peer. */
+export interface Containers {
+  /** Fails where no engine answers. */
+  getContainerRuntimeClient(): Promise<unknown>
+  readonly GenericContainer: new (image: string) => ContainerRecipe
+  readonly Wait: { forLogMessage(line: RegExp, times: number): object }
+}
+
+interface ContainerRecipe {
+  withExposedPorts(port: number): this
+  withCommand(command: string[]): this
+  withEnvironment(environment: Record<string, string>): this
+  withWaitStrategy(strategy: object): this
+  start(): Promise<{
+    getHost(): string
+    getMappedPort(port: number): number
+    stop(): Promise<unknown>
+  }>
+}
+
+const LIBRARY = 'testcontainers'
 
 /** An engine that hangs, as one does that is just starting, is as good as none. */
 const ANSWER_LIMIT_MS = 5_000
@@ -21,7 +40,7 @@ export interface FindContainersOptions {
  */
 export async function findContainers({
   unlessNamed,
-  load = () => import('testcontainers'),
+  load = () => import(LIBRARY) as Promise<Containers>,
   answerLimitMs = ANSWER_LIMIT_MS,
 }: FindContainersOptions): Promise<Containers | undefined> {
   if ((process.env[unlessNamed] ?? '') !== '') return undefined
@@ -42,7 +61,7 @@ export async function findContainers({
 
 function isNotInstalled(error: unknown): boolean {
   const { code, message } = error as { readonly code?: string; readonly message?: string }
-  return code === 'ERR_MODULE_NOT_FOUND' && message?.includes(`'testcontainers'`) === true
+  return code === 'ERR_MODULE_NOT_FOUND' && message?.includes(`'${LIBRARY}'`) === true
 }
 
 export interface ContainerRequest {

@@ -11,12 +11,12 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { request as httpsRequest } from 'node:https'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { CosmosClient } from '@azure/cosmos'
 import { EMULATOR_KEY } from '@tidemark/gateway'
+import { LOCALHOST_TLS } from '@tidemark/testing/servers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openStore } from '../../open-store.ts'
 import { jsonLines, tidemark } from './command-runner.child.ts'
@@ -291,12 +291,9 @@ test('limits are options: a body above the largest is 413, units above the budge
 })
 
 test('https with a certificate and its key', async () => {
-  // Those that another emulator brings along, for a host that nobody checks here.
-  const peer = dirname(
-    createRequire(import.meta.url).resolve('@vercel/cosmosdb-server/package.json'),
-  )
-  const [cert, key] = [join(peer, 'cert.pem'), join(folder, 'key.pem')]
-  await writeFile(key, await readFile(join(peer, 'key.pem')), { mode: 0o600 })
+  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+  await writeFile(cert, LOCALHOST_TLS.cert)
+  await writeFile(key, LOCALHOST_TLS.key, { mode: 0o600 })
   const served = new Served([
     'serve',
     '--memory',

@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import {
   ServiceBusClient,
   type ServiceBusClientOptions,
   type ServiceBusReceivedMessage,
 } from '@azure/service-bus'
+import { LOCALHOST_TLS } from '@tidemark/testing/servers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { tidemark } from './command-runner.child.ts'
@@ -67,13 +67,12 @@ async function sendAndReceive(sender: ServiceBusClient, receiver = sender): Prom
   return message?.body
 }
 
-/** A certificate that another emulator brings along, for a host that nobody checks here, and its key. */
+/** The options for a certificate of localhost. */
 async function writeCertificate(): Promise<readonly string[]> {
-  const require = createRequire(import.meta.url)
-  const peer = dirname(require.resolve('@vercel/cosmosdb-server/package.json'))
-  const key = join(folder, 'key.pem')
-  await writeFile(key, await readFile(join(peer, 'key.pem')), { mode: 0o600 })
-  return ['--tls-cert', join(peer, 'cert.pem'), '--tls-key', key]
+  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+  await writeFile(cert, LOCALHOST_TLS.cert)
+  await writeFile(key, LOCALHOST_TLS.key, { mode: 0o600 })
+  return ['--tls-cert', cert, '--tls-key', key]
 }
 
 test('one JSON line when it answers; the official client works with the emulator’s key; SIGTERM ends it in order', async () => {

@@ -1,0 +1,2 @@
+export { RIVAL_QUEUES } from './queues/rival-queues.ts'
+export { listPeers, runPeers } from './run-peers.ts'
