@@ -14,15 +14,18 @@ const conditions = ['@tidemark/source', 'module', 'node', 'development|productio
 
 // Tests of templates are for `node --test`, in the project that they become.
 const NEVER = ['**/node_modules/**', '**/dist/**', '**/.cache/**', '**/templates/**']
-/** Folders of tests with official clients, which load much and leave nothing behind. */
-const CLIENTS = ['interop', 'interop-amqp', 'gateway-client', 'azure-client']
+/** Repeats, real faults and long waits: `npm run nightly`. */
+const NIGHTLY = '**/*.nightly.test.ts'
+/** Files that each have a process: they change what a process has once, such as a folder or an environment. */
 const ALONE = [
   'packages/**/src/**/*.{postgres,redis}.test.ts',
-  `tests/!(${CLIENTS.join('|')})/**/*.test.ts`,
+  `tests/!(interop|interop-amqp|gateway-client|azure-client)/**/*.test.ts`,
   // It puts an older client in the place of the client.
   'tests/azure-client/lowest-client.test.ts',
   '{examples,scripts,bench}/**/*.test.ts',
 ]
+
+const GATE = ['scripts/no-sleeps.ts']
 
 export default defineConfig({
   resolve: { conditions },
@@ -33,15 +36,28 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'shared',
-          include: ['packages/**/src/**/*.test.ts', `tests/{${CLIENTS.join(',')}}/**/*.test.ts`],
-          exclude: [...NEVER, ...ALONE],
+          setupFiles: GATE,
+          include: ['packages/**/src/**/*.test.ts', 'tests/**/*.test.ts'],
+          exclude: [...NEVER, ...ALONE, NIGHTLY],
           // Files of one worker share its modules: to load them for each file took as long as the tests.
           isolate: false,
         },
       },
       {
         extends: true,
-        test: { name: 'alone', include: ALONE, exclude: NEVER },
+        test: { name: 'alone', include: ALONE, exclude: [...NEVER, NIGHTLY], setupFiles: GATE },
+      },
+      {
+        extends: true,
+        // The library is installed beside the tests that use it.
+        resolve: {
+          alias: {
+            testcontainers: fileURLToPath(
+              new URL('tests/containers/node_modules/testcontainers', import.meta.url),
+            ),
+          },
+        },
+        test: { name: 'nightly', include: [NIGHTLY], exclude: NEVER },
       },
     ],
     pool: 'forks',

@@ -63,7 +63,10 @@ function expectViolation(path: string, text: string, problem: RegExp): void {
 
 test('a repository that keeps the arrows has no violation', () => {
   write('packages/store/src/feed/page.ts', `import { contracts } from '@tidemark/contracts'\n`)
-  write('packages/store/src/feed/page.test.ts', `import { testing } from '@tidemark/testing'\n`)
+  write(
+    'packages/store/src/feed/page.nightly.test.ts',
+    `import { testing } from '@tidemark/testing'\n`,
+  )
   write(
     'packages/processor/src/pump.ts',
     `import PQueue from 'p-queue'\nimport 'node:assert/strict'\n`,

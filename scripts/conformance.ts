@@ -9,28 +9,27 @@ import { ROOT } from './repository.ts'
 // `npm run conformance -- --engine NAME`: what every engine must do, on one of them, and `N passed, N failed`;
 // `--postgres VERSION`: of PostgreSQL from npm, with its fail-over and the order of LSNs as well.
 
-/** The suites of the engine contract and of collections, and CI's slice of the model test. */
+/** The suites of the engine contract and of collections, and the programs that the model test once found. */
 const SUITES: Readonly<Record<string, readonly string[]>> = {
   memory: [
     'packages/engine-sqlite/src/memory-engine.test.ts',
     'packages/engine-sqlite/src/collection-in-memory.test.ts',
-    'tests/model/model.memory.test.ts',
+    'tests/model/programs.test.ts',
   ],
   sqlite: [
-    'packages/engine-sqlite/src/sqlite-engine.test.ts',
-    'packages/engine-sqlite/src/collection-on-sqlite.test.ts',
-    'tests/model/model.sqlite.test.ts',
+    'packages/engine-sqlite/src/sqlite-engine.nightly.test.ts',
+    'packages/engine-sqlite/src/collection-on-sqlite.nightly.test.ts',
+    'tests/model/programs.nightly.test.ts',
   ],
   postgres: [
-    'packages/engine-postgres/src/postgres-engine.postgres.test.ts',
-    'packages/engine-postgres/src/collection-on-postgres.postgres.test.ts',
-    'tests/model/model.postgres.test.ts',
+    'packages/engine-postgres/src/postgres-engine.postgres.nightly.test.ts',
+    'packages/engine-postgres/src/collection-on-postgres.postgres.nightly.test.ts',
+    'tests/model/programs.nightly.test.ts',
   ],
 }
 const OTHER_POSTGRES = [
   ...(SUITES['postgres'] ?? []),
-  'packages/engine-postgres/src/fail-over.postgres.test.ts',
-  'tests/lsn-order/lsn-order.postgres.test.ts',
+  'packages/engine-postgres/src/fail-over.postgres.nightly.test.ts',
 ]
 
 const { values } = readArguments(

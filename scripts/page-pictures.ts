@@ -12,7 +12,7 @@ const PICTURES: Readonly<Record<string, string>> = {
 }
 const MOST_BYTES = 200_000
 
-const tests = ['--conditions=@tidemark/source', 'scripts/test.ts', 'tests/ui/pages.test.ts']
+const tests = ['--conditions=@tidemark/source', 'scripts/test.ts', 'tests/ui/pages.nightly.test.ts']
 const { status } = spawnSync(process.execPath, tests, { cwd: ROOT, stdio: 'inherit' })
 if (status !== 0) throw new Error('the tests of the page fail')
 for (const [name, made] of Object.entries(PICTURES)) {

@@ -11,23 +11,31 @@ import {
   startPostgresServer,
 } from '@tidemark/testing/servers'
 import { buildDashboard } from './build-dashboard.ts'
+import { bundlePackages } from './bundle-packages.ts'
 import { summarize, type TestReport } from './test-summary.ts'
 import { ROOT } from './repository.ts'
 
 // `npm test`: sees to the servers that tests need, runs vitest with the arguments it is given, and ends with one
-// line, `N passed, N failed`.
+// line, `N passed, N failed`. Without arguments it leaves out what is for `npm run nightly`.
 
+const ARGS = process.argv.slice(2)
+/** What has to pass before a change lands. */
+const GATE = ['--project', 'shared', '--project', 'alone']
 const SHARED_POSTGRES = 'TIDEMARK_TEST_POSTGRES_URL'
 const folder = await mkdtemp(join(tmpdir(), 'tidemark-test-'))
 try {
   await using _servers = await provideServers()
+  // Children run the bundled command.
+  await bundlePackages()
+  process.env['TIDEMARK_TEST_BUNDLED'] = '1'
   // A folder of its own, so that no report of an earlier run can be taken for this one's.
   const reportFile = join(folder, 'report.json')
-  const exitCode = await runVitest(reportFile, process.argv.slice(2))
+  const exitCode = await runVitest(reportFile, ARGS.length === 0 ? GATE : ARGS)
   const report = existsSync(reportFile)
     ? (JSON.parse(await readFile(reportFile, 'utf8')) as TestReport)
     : undefined
-  const { passed, failed } = summarize(report, exitCode)
+  const { passed, failed, slowest } = summarize(report, exitCode)
+  if (ARGS.length === 0) console.log(`slowest files:\n${slowest.join('\n')}`)
   if (failed > 0) process.exitCode = exitCode === 0 ? 1 : exitCode
   console.log(`${passed} passed, ${failed} failed`)
 } catch (error) {
@@ -46,19 +54,13 @@ async function provideServers(): Promise<AsyncDisposable> {
   const postgres = await ensurePostgresServer({ onProgress: console.log })
   process.env['POSTGRES_BIN'] = postgres
   console.log(`postgres: ${postgres}`)
-  if (showsPage(process.argv.slice(2))) {
+  if (ARGS.some((arg) => arg === 'nightly' || /\bui\b/.test(arg))) {
     const chromium = await ensureChromium({ onProgress: console.log })
     process.env['CHROMIUM_BIN'] = chromium
     console.log(`chromium: ${chromium}`)
     await buildDashboard()
   }
   return provideSharedPostgres()
-}
-
-/** All tests are asked for, or some of the page: no others need a browser. */
-function showsPage(args: readonly string[]): boolean {
-  const files = args.filter((arg) => !arg.startsWith('-'))
-  return files.length === 0 || files.some((file) => /\bui\b|dashboard/.test(file))
 }
 
 /**

@@ -1,44 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { ServingOptions } from '../gateway/serving-process.ts'
 import { faultOf, type FuzzAnswer } from './check-answer.ts'
-import { describeRequest } from './describe-request.ts'
 import { generateRequest } from './generate/generate-request.ts'
 import { judgeLeak, type LeakSample } from './judge-leak.ts'
 import { parseAnswers } from './parse-answers.ts'
-import { runFuzz } from './run-fuzz.ts'
-
-// A slice of what `npm run fuzz` does, the same requests in each run.
-const SEED = Number(process.env['SEED'] ?? 1)
-
-async function slice(requests: number, place: ServingOptions): Promise<void> {
-  const result = await runFuzz({ seed: SEED, from: 0, requests, place, report: console.error })
-  const told = result.findings.map(({ indexes, what }) => [
-    ...indexes.map((index) => describeRequest(generateRequest(SEED, index))),
-    what,
-  ])
-  expect({ told, leaks: result.leaks }).toEqual({ told: [], leaks: [] })
-  expect(result.requests).toBe(requests)
-  // A run whose requests all fail, or all succeed, shows nothing.
-  for (const status of [200, 201, 304, 400, 401, 404, 'left'] as const) {
-    expect([status, result.statuses.has(status)]).toEqual([status, true])
-  }
-}
-
-test('thousands of random requests crash nothing, hang nowhere, and are answered as they should', async () => {
-  await slice(2000, {})
-})
-
-test('the same on a store in a folder', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'tidemark-fuzz-'))
-  try {
-    await slice(750, { folder: join(folder, 'data') })
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-})
 
 test('a request follows from seed and number alone', () => {
   for (let index = 0; index < 200; index++) {

@@ -5,7 +5,7 @@ import { openInterop, pathOf, refusal, type Interop } from './interop.fixture.ts
 let interop: Interop
 let container: Container
 beforeAll(async () => {
-  interop = await openInterop()
+  interop = await openInterop({ gateway: { maxWaitMs: 50 } })
 })
 beforeEach(async () => {
   container = await interop.container({ throughput: 20_000 })

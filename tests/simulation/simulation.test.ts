@@ -5,7 +5,7 @@ import { sumFaults, type FaultCounts, type FoundViolation } from './messages.ts'
 import { runCampaign } from './run-campaign.ts'
 
 const SEED = 20_261_121
-const SCHEDULES = 250
+const SCHEDULES = 100
 
 test(
   `I1 to I9 PH-4 LE-10 LE-11 ${SCHEDULES} schedules with faults of every kind: O1 to O13 object to nothing`,

@@ -38,7 +38,7 @@ function connect(): Redis {
 
 leaseStoreConformance({
   name: 'Redis, one server, as the user of the README',
-  modelRuns: 100,
+  modelRuns: 50,
   timeGoesBack: true,
   async open() {
     const time = new StoreTime()

@@ -29,7 +29,7 @@ const CHILD = fileURLToPath(new URL('./socket-presence.child.ts', import.meta.ur
 const STARVED = fileURLToPath(new URL('./starved-watcher.child.ts', import.meta.url))
 const CONDITIONS = '--conditions=@tidemark/source'
 /** Long enough for a watcher that takes anything else for a death to say so; whoever does not needs no time. */
-const QUIET_MS = 300
+const QUIET_MS = 100
 
 let parent = ''
 let folder = ''

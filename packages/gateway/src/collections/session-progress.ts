@@ -2,7 +2,7 @@ import { type Clock, type FeedRange, SessionAheadError } from '@tidemark/contrac
 import type { OpenCollection, RangeRecord } from '@tidemark/store/engine'
 import { parseSessionToken, type SessionProgress } from '../protocol/session-token.ts'
 
-/** How long a read waits for a state that its session has seen, in ms (CF-15). */
+/** The longest that a read waits for a state that its session has seen, in ms (CF-15). */
 const SESSION_WAIT_MS = 2000
 
 /** Most entries that are kept: ranges come and go. */
@@ -14,11 +14,14 @@ const MAX_RANGES = 100_000
  */
 export class SessionGuard {
   readonly #clock: Clock
+  readonly #waitMs: number
   /** Highest LSN that was seen of each range, so that most tokens need no question to the store. */
   readonly #seen = new Map<string, number>()
 
-  constructor(clock: Clock) {
+  /** `maxWaitMs`: the longest that any request may wait. */
+  constructor(clock: Clock, maxWaitMs: number) {
     this.#clock = clock
+    this.#waitMs = Math.min(SESSION_WAIT_MS, maxWaitMs)
   }
 
   /** This gateway has read or written that state itself. */
@@ -55,7 +58,7 @@ export class SessionGuard {
       return
     }
     const { engine } = open
-    const deadlineMs = this.#clock.monotonicMs() + SESSION_WAIT_MS
+    const deadlineMs = this.#clock.monotonicMs() + this.#waitMs
     for (;;) {
       const lsn = await newestLsn(open, keys)
       this.saw(open, range, lsn)

@@ -81,7 +81,8 @@ export interface GatewayOptions {
    */
   readonly requestTimeoutMs?: number | undefined
   /**
-   * Maximum wait of a waiting feed read, in ms, less than `requestTimeoutMs`; 0 = reads do not wait.
+   * Maximum wait of a waiting feed read, in ms, less than `requestTimeoutMs`; 0 = reads do not wait. A read of a state that its session
+   * has seen, and the store does not have yet, waits no longer either, and 2,000 at most.
    * @range 0 to 2_147_483_647 @default 30_000, at most half of `requestTimeoutMs`
    */
   readonly maxWaitMs?: number | undefined

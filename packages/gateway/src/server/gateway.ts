@@ -65,7 +65,7 @@ export function openGateway(resolved: ResolvedGatewayOptions): Gateway {
     collections: new CollectionDirectory(store),
     rids: new RidDirectory(store),
     ranges: new PresentRanges(clock),
-    sessions: new SessionGuard(clock),
+    sessions: new SessionGuard(clock, maxWaitMs),
     budgets: new RangeBudgets(requestUnitsPerRange, clock),
   }
   const onRangesChanged = (): void => context.ranges.forgetAll()

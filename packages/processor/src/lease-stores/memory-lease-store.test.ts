@@ -3,7 +3,7 @@ import { MemoryLeaseStore } from './memory-lease-store.ts'
 
 leaseStoreConformance({
   name: 'memory',
-  modelRuns: 500,
+  modelRuns: 100,
   timeGoesBack: true,
   async open() {
     const time = new StoreTime()

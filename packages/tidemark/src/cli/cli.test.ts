@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { COMMAND } from './command-program.child.ts'
 import { openStore } from '../open-store.ts'
 import { jsonLines, tidemarkReading } from './commands/command-runner.child.ts'
 
@@ -29,7 +30,7 @@ interface Ended {
 }
 
 function start(args: readonly string[]) {
-  const child = spawn(process.execPath, ['--conditions=@tidemark/source', MAIN, ...args], {
+  const child = spawn(process.execPath, [...COMMAND, ...args], {
     cwd: folder,
     stdio: 'pipe',
   })

@@ -7,7 +7,7 @@ import { identity as hostIdentity, StoreTime, syncRequest } from './fixtures.ts'
 
 leaseStoreConformance({
   name: 'documents of a store in memory',
-  modelRuns: 100,
+  modelRuns: 50,
   async open() {
     const time = new StoreTime()
     const store = await openMemoryStore({ clock: time })

@@ -4,14 +4,13 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readJsonLines } from '@tidemark/jobs'
 import { ShiftedClock } from '@tidemark/testing'
+import { COMMAND } from '../command-program.child.ts'
 import { openStore } from '../../open-store.ts'
 import { jsonLines, tidemark } from './command-runner.child.ts'
 
-const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))
 const COUNT = 200
 
 let folder: string
@@ -99,7 +98,7 @@ test('TTL-14 --once archives what has expired and ends; it may be purged then; -
 
 test('TTL-14 an archive that is killed leaves everything in the folder or unpurged; run again it completes', async () => {
   const args = ['archive', 'shop/sessions', '--store', data, '--folder', archive, '--json']
-  const child = spawn(process.execPath, ['--conditions=@tidemark/source', MAIN, ...args], {
+  const child = spawn(process.execPath, [...COMMAND, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   for await (const line of createInterface({ input: child.stdout })) {
@@ -113,7 +112,7 @@ test('TTL-14 an archive that is killed leaves everything in the folder or unpurg
 
 test('SIGTERM ends it with 143, and hands its ranges over', async () => {
   const args = ['archive', 'shop/sessions', '--store', data, '--folder', archive, '--json']
-  const child = spawn(process.execPath, ['--conditions=@tidemark/source', MAIN, ...args], {
+  const child = spawn(process.execPath, [...COMMAND, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let released = 0

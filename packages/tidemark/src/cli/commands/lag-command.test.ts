@@ -4,13 +4,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ChangeFeedProcessorHost, DocumentLeaseStore } from '@tidemark/processor'
+import { COMMAND } from '../command-program.child.ts'
 import { openStore } from '../../open-store.ts'
 import { jsonLines, tidemark } from './command-runner.child.ts'
-
-const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))
 
 let folder: string
 
@@ -149,11 +147,9 @@ test('PH-9 leases elsewhere are found by --leases; what cannot be told is unknow
 test('PH-9 --watch looks again until it is interrupted', async () => {
   await runGroup()
   const args = ['lag', 'shop/orders', '--store', folder, '--group', 'mirror', '--warn', '5']
-  const child = spawn(
-    process.execPath,
-    ['--conditions=@tidemark/source', MAIN, ...args, '--watch', '--interval', '1'],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  )
+  const child = spawn(process.execPath, [...COMMAND, ...args, '--watch', '--interval', '1'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const closed = once(child, 'close')
   const lines: string[] = []
   for await (const line of createInterface(child.stdout)) {

@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { COMMAND } from '../command-program.child.ts'
 import { jsonLines } from './command-runner.child.ts'
-
-const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))
 
 /** A serving command, as a process of its own. */
 export class Served {
@@ -15,7 +13,7 @@ export class Served {
   errors = ''
 
   constructor(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-    this.#child = spawn(process.execPath, ['--conditions=@tidemark/source', MAIN, ...args], {
+    this.#child = spawn(process.execPath, [...COMMAND, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...env },
     })

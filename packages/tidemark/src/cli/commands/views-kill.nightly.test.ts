@@ -4,14 +4,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '@tidemark/contracts'
 import { count, openView, sum, verifyView } from '@tidemark/jobs'
+import { COMMAND } from '../command-program.child.ts'
 import { openStore } from '../../open-store.ts'
 import { tidemark } from './command-runner.child.ts'
-
-const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))
 
 interface Order {
   readonly id: string
@@ -36,11 +34,9 @@ const FOLDS = ['--count', '--sum', '/total', '--json']
 /** Kills a worker once it has applied some batches. */
 async function killedWorker(name: string, batches: number): Promise<void> {
   const args = ['--store', folder, '--host-name', name]
-  const child = spawn(
-    process.execPath,
-    ['--conditions=@tidemark/source', MAIN, 'views', 'run', ...VIEW, ...FOLDS, ...args],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  )
+  const child = spawn(process.execPath, [...COMMAND, 'views', 'run', ...VIEW, ...FOLDS, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   running.add(child)
   let applied = 0
   for await (const line of createInterface({ input: child.stdout })) {

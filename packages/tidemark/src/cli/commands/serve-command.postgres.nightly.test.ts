@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { CosmosClient } from '@azure/cosmos'
 import { sharedPostgres } from '@tidemark/testing/servers'
 import { expect, test } from 'vitest'
+import { COMMAND } from '../command-program.child.ts'
 import { openStore } from '../../open-store.ts'
 import { tidemark } from './command-runner.child.ts'
 
-const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))
 const KEY = 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='
 
 test('a store on PostgreSQL is served, too; without a folder a key has to be given', async () => {
@@ -16,11 +15,10 @@ test('a store on PostgreSQL is served, too; without a folder a key has to be giv
   const keyless = await tidemark('serve', url, '--port', '0')
   expect(keyless).toMatchObject({ code: 1, errors: expect.stringContaining('ERR_INPUT') })
 
-  const child = spawn(
-    process.execPath,
-    ['--conditions=@tidemark/source', MAIN, 'serve', url, '--port', '0', '--json'],
-    { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, TIDEMARK_GATEWAY_KEY: KEY } },
-  )
+  const child = spawn(process.execPath, [...COMMAND, 'serve', url, '--port', '0', '--json'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, TIDEMARK_GATEWAY_KEY: KEY },
+  })
   const exited = once(child, 'exit')
   try {
     const [line] = (await Promise.race([once(child.stdout, 'data'), exited])) as [Buffer]

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -37,8 +37,6 @@ async function scratch(changesets: Readonly<Record<string, string>>) {
   write('CHANGELOG.md', '# Changelog\n\nText.\n\n## 0.1.0 — 2026-11-27\n\n### Added\n\n- A.\n')
   cpSync(join(ROOT, '.changeset/config.json'), join(folder.path, '.changeset/config.json'))
   for (const [name, text] of Object.entries(changesets)) write(`.changeset/${name}.md`, text)
-  mkdirSync(join(folder.path, 'node_modules'))
-  symlinkSync(join(ROOT, 'node_modules/.bin'), join(folder.path, 'node_modules/.bin'))
   const read = (path: string): string => readFileSync(join(folder.path, path), 'utf8')
   return { root: folder.path, write, read, [Symbol.asyncDispose]: () => folder.remove() }
 }

@@ -2,17 +2,16 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { startRedisServer } from '@tidemark/testing/servers'
+import { COMMAND } from './command-program.child.ts'
 import { openStore } from '../open-store.ts'
 
-const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
 const run = promisify(execFile)
 
 function tidemark(...args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
-  return run(process.execPath, ['--conditions=@tidemark/source', MAIN, ...args])
+  return run(process.execPath, [...COMMAND, ...args])
 }
 
 test('LE-2 migrate keeps its leases on Redis, and leases ls shows them there, with their lag', async () => {

@@ -1,0 +1,3 @@
+import { testDifferedPrograms } from './differed-programs.ts'
+
+testDifferedPrograms('memory')
