@@ -7,17 +7,22 @@ import { DatabaseMaintenance } from './database-maintenance.ts'
 import { resolveMaintenanceOptions } from './maintenance-options.ts'
 
 const collection = { id: 'coll', number: 1 } as MaintenanceTask['collection']
+const INDEX: MaintenanceTask = { kind: 'expiryIndex', collection }
 const SWEEP: MaintenanceTask = { kind: 'sweep', collection }
 const PURGE: MaintenanceTask = { kind: 'purge', collection }
 
-/** An engine that has these tasks at every look, and answers each piece as it is told. */
+/** An engine that has these tasks at every look, or what it is told, and answers each piece as it is told. */
 function maintenanceOver(
-  tasks: readonly MaintenanceTask[],
+  found: readonly MaintenanceTask[] | (() => readonly MaintenanceTask[]),
   answer: (task: MaintenanceTask | undefined) => MaintenanceOutcome,
 ) {
   const done: string[] = []
   const engine = {
-    readMaintenance: async () => ({ tasks, nextDueMs: 77, holder: undefined }),
+    readMaintenance: async () => ({
+      tasks: typeof found === 'function' ? found() : found,
+      nextDueMs: 77,
+      holder: undefined,
+    }),
     maintain: async ({ task }: { readonly task?: MaintenanceTask }) => {
       done.push(task?.kind ?? 'nothing')
       return answer(task)
@@ -59,6 +64,20 @@ test('a look whose tasks come to nothing is not repeated at once', async () => {
   expect(await maintenance.step()).toEqual({ kind: 'idle', nextDueMs: 77 })
   expect(done).toEqual(['purge'])
   expect((await maintenance.step()).kind).toBe('looked')
+})
+
+test('TTL-13 TTL-18 what became due by work that moved nothing is done at once', async () => {
+  let isExact = false
+  const { maintenance, done } = maintenanceOver(
+    () => (isExact ? [SWEEP] : [INDEX]),
+    (task) => {
+      // The last piece finds no more documents, and the index is exact again.
+      isExact = true
+      return { kind: 'done', items: task?.kind === 'sweep' ? 1 : 0, more: false }
+    },
+  )
+  for (let step = 0; step < 4; step++) await maintenance.step()
+  expect(done).toEqual(['expiryIndex', 'sweep'])
 })
 
 test('what is gone since the look is passed over', async () => {

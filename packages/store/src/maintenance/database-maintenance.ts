@@ -41,8 +41,8 @@ export class DatabaseMaintenance {
   #tasks: readonly MaintenanceTask[] = []
   #piecesOfTask = 0
   #pieceItems: number
-  /** Work done since the last look. A look that led to nothing must not be repeated at once. */
-  #progress: 'none' | 'some' | 'unknown' = 'unknown'
+  /** Tasks that came to nothing since the last piece of work: they must not be tried again at once. */
+  readonly #inVain = new Set<string>()
   #isHolder = false
   /** The lease of another store, and since when (monotonic time) it has not been renewed. */
   #watched:
@@ -68,9 +68,9 @@ export class DatabaseMaintenance {
     this.#sizes.begin()
   }
 
-  /** Makes the next step look for tasks again, even if the last look found none. */
+  /** Makes the next look try all tasks, even those that have just come to nothing. */
   begin(): void {
-    this.#progress = 'unknown'
+    this.#inVain.clear()
   }
 
   /**
@@ -104,7 +104,8 @@ export class DatabaseMaintenance {
       const tookMs = clock.monotonicMs() - beganMs
       this.#pieceItems = nextPieceItems(items, { tookMs, pieceMs, maxItems })
       this.#began()
-      if (outcome.items > 0 || outcome.more) this.#progress = 'some'
+      if (outcome.items > 0 || outcome.more) this.#inVain.clear()
+      else this.#inVain.add(nameOf(task))
       this.#piecesOfTask += 1
       if (!outcome.more || this.#piecesOfTask >= PIECES_IN_A_ROW) this.#nextTask()
       emitPiece(this.#context, task, outcome)
@@ -112,11 +113,8 @@ export class DatabaseMaintenance {
     } catch (error) {
       this.#nextTask()
       // Deleted, split or merged since the look: the next look finds the present state.
-      if (!isOutdated(error)) {
-        // A look that leads to a failure has not led to nothing.
-        this.#progress = 'some'
-        throw error
-      }
+      if (!isOutdated(error)) throw error
+      this.#inVain.add(nameOf(task))
       return { kind: 'worked', work: task.kind, items: 0 }
     }
   }
@@ -131,13 +129,11 @@ export class DatabaseMaintenance {
       return this.#lose({ holder: present.name, untilMs: present.untilMs })
     }
     if (present === undefined) this.#ended('lapsed')
-    const ledNowhere = this.#progress === 'none'
-    if (ledNowhere || view.tasks.length === 0) {
-      this.#progress = 'unknown'
+    this.#tasks = view.tasks.filter((task) => !this.#inVain.has(nameOf(task)))
+    if (this.#tasks.length === 0) {
+      this.#inVain.clear()
       return { kind: 'idle', nextDueMs: view.nextDueMs }
     }
-    this.#progress = 'none'
-    this.#tasks = view.tasks
     return { kind: 'looked' }
   }
 
@@ -165,7 +161,7 @@ export class DatabaseMaintenance {
   async #lose({ holder, untilMs }: HeldByAnother): Promise<MaintenanceStep> {
     this.#tasks = []
     this.#piecesOfTask = 0
-    this.#progress = 'unknown'
+    this.#inVain.clear()
     this.#ended('lost')
     if (!this.#hasLapsed({ holder, untilMs })) return { kind: 'held', holder, untilMs }
     await this.engine.releaseMaintenance(holder)
@@ -190,6 +186,10 @@ export class DatabaseMaintenance {
     const { events, databaseId, holder } = this.#context
     events.emit('maintenanceEnded', { databaseId, holder, cause })
   }
+}
+
+function nameOf(task: MaintenanceTask): string {
+  return `${task.kind} ${task.collection.number} ${task.kind === 'fold' ? task.range : ''}`
 }
 
 function isOutdated(error: unknown): boolean {
