@@ -2,7 +2,7 @@ import { AllVersionsOffError } from '@tidemark/contracts'
 import type { FeedCount, FeedCountQuery } from '@tidemark/store/engine'
 import type { CollectionRow } from '../catalog/collection-row.ts'
 import { numberColumn } from '../connection/columns.ts'
-import { feedRows, isKept } from './feed-pages.ts'
+import { feedRows, readLog } from './feed-pages.ts'
 import type { PageRows } from './page-statement.ts'
 import type { ReadContext } from './read-context.ts'
 import { readPage } from './read-page.ts'
@@ -13,7 +13,7 @@ const NO_SIZE = { size: '0', maxChars: 1 } as const
 const LOG_TIMES: PageRows = {
   table: 'log',
   horizon: 'log_horizon',
-  columns: ['d.at', 'd.epk'],
+  columns: ['d.at'],
   size: NO_SIZE.size,
   condition: undefined,
 }
@@ -31,19 +31,15 @@ export async function countFeed(context: ReadContext, query: FeedCountQuery): Pr
       return undefined
     }
     const rows = isLog ? LOG_TIMES : feedTimes(collection, query)
-    const page = await readPage(
-      primary,
-      { ...query, maxChars: NO_SIZE.maxChars },
-      { ...known, rows },
-    )
+    const read = isLog ? readLog : readPage
+    const page = await read(primary, { ...query, maxChars: NO_SIZE.maxChars }, { ...known, rows })
     if (page === undefined) return undefined
     const { end } = page
     const { newestLsn } = end
-    const kept = isLog ? page.rows.filter((row) => isKept(end, row, 3)) : page.rows
-    const [first] = kept
+    const [first] = page.rows
     const isWhole = page.rows.length < query.maxItems && page.examinedLsn >= newestLsn
     return {
-      rows: kept.length,
+      rows: page.rows.length,
       isExact: isWhole || end.caughtUp,
       newestLsn,
       oldestMs: first && numberColumn(first, 2) * (isLog ? 1 : 1000),

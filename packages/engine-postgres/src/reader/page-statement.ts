@@ -12,7 +12,7 @@ export interface PageRows {
   readonly table: 'doc' | 'log'
   /** Column of the segment with the horizons of these rows. */
   readonly horizon: 'horizon' | 'log_horizon'
-  /** After the LSN. `d` is the row, `h` the head with now_ms, default_ttl and eras. */
+  /** After the LSN. `d` is the row, `h` the head with now_ms, default_ttl, eras and horizon. */
   readonly columns: readonly string[]
   /** Bytes of a row's texts. */
   readonly size: string
@@ -127,7 +127,7 @@ export function pageStatement(
   const now = timeOf(time)
   const template = `WITH h AS MATERIALIZED (
   SELECT s.lsn, json_build_array(c.version, s.epoch, ${now}, s.${rows.horizon})::text AS head,
-    ${now} AS now_ms, c.default_ttl, c.eras ${HEAD}),
+    ${now} AS now_ms, c.default_ttl, c.eras, s.${rows.horizon}::json AS horizon ${HEAD}),
 f AS MATERIALIZED (
   SELECT (SELECT coalesce(sum(size), 0) FROM ${firstRows(`${rows.size} AS size`, 'true')}) <= ${chars} AS fits FROM h)
 SELECT lsn, head, ${nulls} FROM h

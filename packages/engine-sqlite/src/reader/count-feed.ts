@@ -1,15 +1,10 @@
 import { horizonsOf, type FeedCount, type FeedCountQuery } from '@tidemark/store/engine'
 import type { RowSelection } from '../segments/segment-rows.ts'
-import {
-  assertKeepsVersions,
-  feedSelection,
-  horizonOfKey,
-  type FeedSnapshot,
-} from './feed-pages.ts'
+import { feedSelection, logSelection, type FeedSnapshot } from './feed-pages.ts'
 import { buildPage } from './page-builder.ts'
 
 /** `time` is the epoch second of a row of the feed, or the epoch ms of an entry of the log. */
-type CountedRow = readonly [lsn: number, time: number, epk: string]
+type CountedRow = readonly [lsn: number, time: number]
 
 /** A count of what one page would contain, and the LSN up to which it read. */
 export interface CountedPiece extends FeedCount {
@@ -48,31 +43,25 @@ export async function countInPieces(
 
 /** Counts the rows of a page without reading their texts. @throws ERR_ALL_VERSIONS_OFF */
 export function countFeed(snapshot: FeedSnapshot, query: FeedCountQuery): CountedPiece {
-  const { connection, collection, range, head } = snapshot
+  const { connection, range, head } = snapshot
   const isLog = query.mode === 'allVersions'
-  if (isLog) assertKeepsVersions(collection)
-  const page = buildPage<CountedRow>(
+  const { rows, isWhole, lsn } = buildPage<CountedRow>(
     connection,
     { ...query, maxChars: Infinity },
     {
       range,
       newestLsn: head.lsn,
-      selection: isLog ? logTimes(query) : feedTimes(snapshot, query),
+      selection: isLog ? logTimes(snapshot, query) : feedTimes(snapshot, query),
       sizeOf: () => 0,
     },
   )
   const horizons = horizonsOf(isLog ? head.logHorizons : head.horizons, query.range)
-  // Entries from before the log was switched on again may still exist: part of a history is not a history.
-  const rows =
-    isLog && horizons.length > 0
-      ? page.rows.filter(([lsn, , epk]) => lsn > horizonOfKey(head, epk))
-      : page.rows
   const oldest = rows[0]?.[1]
   return {
     rows: rows.length,
-    isExact: page.isWhole,
+    isExact: isWhole,
     newestLsn: head.lsn,
-    throughLsn: page.lsn,
+    throughLsn: lsn,
     oldestMs: oldest === undefined || isLog ? oldest : oldest * 1000,
     horizons,
   }
@@ -85,12 +74,12 @@ function feedTimes(snapshot: FeedSnapshot, query: FeedCountQuery): RowSelection 
   const live = { sql: `kind = 0${also}`, values: condition?.values ?? [] }
   return {
     ...selection,
-    columns: ['ts', 'epk'],
+    columns: ['ts'],
     texts: undefined,
     condition: query.pendingDeletes ? condition : live,
   }
 }
 
-function logTimes({ range }: FeedCountQuery): RowSelection {
-  return { table: 'log', columns: ['at', 'epk'], range, condition: undefined }
+function logTimes(snapshot: FeedSnapshot, query: FeedCountQuery): RowSelection {
+  return { ...logSelection(snapshot, query), columns: ['at'] }
 }

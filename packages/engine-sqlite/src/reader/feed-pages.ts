@@ -3,14 +3,14 @@ import { type FeedRow, type VersionRow } from '@tidemark/contracts/internal'
 import {
   horizonAt,
   horizonsOf,
-  singleEpkRange,
   type EngineFeedPage,
   type EngineVersionPage,
   type FeedPageQuery,
+  type Horizons,
 } from '@tidemark/store/engine'
 import type { CollectionRow, RangeRow } from '../connection/catalog-rows.ts'
 import type { Connection } from '../connection/connection.ts'
-import { liveRows } from '../connection/live-rows.ts'
+import { liveRows, type Condition } from '../connection/live-rows.ts'
 import type { RowSelection } from '../segments/segment-rows.ts'
 import { buildPage } from './page-builder.ts'
 import type { RangeHead } from './range-head.ts'
@@ -61,7 +61,6 @@ type LogRow = readonly [
   at: number,
   current: string | null,
   previous: string | null,
-  epk: string,
   rid: string | null,
   made: number | null,
   previousLsn: number | null,
@@ -73,13 +72,12 @@ const OPERATIONS = ['create', 'replace', 'delete', 'expire'] as const
 
 /** @throws ERR_ALL_VERSIONS_OFF */
 export function readVersionPage(snapshot: FeedSnapshot, query: FeedPageQuery): EngineVersionPage {
-  const { connection, collection, range, head } = snapshot
-  assertKeepsVersions(collection)
+  const { connection, range, head } = snapshot
   const { rows, lsn } = buildPage<LogRow>(connection, query, {
     range,
     newestLsn: head.lsn,
     selection: {
-      table: 'log',
+      ...logSelection(snapshot, query),
       columns: [
         'id',
         'pk',
@@ -87,7 +85,6 @@ export function readVersionPage(snapshot: FeedSnapshot, query: FeedPageQuery): E
         'at',
         'current',
         'previous',
-        'epk',
         'rid',
         'made',
         'plsn',
@@ -98,16 +95,43 @@ export function readVersionPage(snapshot: FeedSnapshot, query: FeedPageQuery): E
         size: '(coalesce(octet_length(current), 0) + coalesce(octet_length(previous), 0))',
         columns: ['op', 'current', 'previous'],
       },
-      range: query.range,
-      condition: undefined,
     },
     sizeOf: (row) => (row[5]?.length ?? 0) + (row[6]?.length ?? 0),
   })
   const horizons = horizonsOf(head.logHorizons, query.range)
-  const horizon = horizonAt(horizons, query.range)
-  // Entries from before the log was switched on again may still exist: part of a history is not a history.
-  const kept = horizon === 0 ? rows : rows.filter((row) => row[0] > horizonOfKey(head, row[7]))
-  return { rows: kept.map(versionRow), ...pageEnd(lsn, head), horizon, horizons }
+  return {
+    rows: rows.map(versionRow),
+    ...pageEnd(lsn, head),
+    horizon: horizonAt(horizons, query.range),
+    horizons,
+  }
+}
+
+/**
+ * Entries of the log. Those from before it was switched on again may still exist, and are left out: part of a history
+ * is not a history.
+ *
+ * @throws ERR_ALL_VERSIONS_OFF
+ */
+export function logSelection(
+  { collection, head }: Pick<FeedSnapshot, 'collection' | 'head'>,
+  { range, afterLsn }: Pick<FeedPageQuery, 'range' | 'afterLsn'>,
+): RowSelection {
+  assertKeepsVersions(collection)
+  const passed = horizonsOf(head.logHorizons, range).filter(({ lsn }) => lsn > afterLsn)
+  const condition = passed.length === 0 ? undefined : aboveAll(passed)
+  return { table: 'log', columns: [], range, condition }
+}
+
+function aboveAll(horizons: Horizons): Condition {
+  return {
+    sql: horizons.map(() => 'NOT (lsn <= ? AND epk >= ? AND epk < ?)').join(' AND '),
+    values: horizons.flatMap(({ lsn, range: { minInclusive, maxExclusive } }) => [
+      lsn,
+      minInclusive,
+      maxExclusive,
+    ]),
+  }
 }
 
 function pageEnd(
@@ -122,14 +146,9 @@ export function assertKeepsVersions({ record }: CollectionRow): void {
   if (record.definition.allVersions === null) throw new AllVersionsOffError(record.id)
 }
 
-/** The LSN up to which the log of one key's changes is trimmed. */
-export function horizonOfKey({ logHorizons }: RangeHead, epk: string): number {
-  return horizonAt(logHorizons, singleEpkRange(epk))
-}
-
 function versionRow(row: LogRow): VersionRow {
-  const [lsn, id, partitionKey, op, commitMs, current, previous, , owned, made] = row
-  const [, , , , , , , , , , previousLsn, previousTs, previousMade] = row
+  const [lsn, id, partitionKey, op, commitMs, current, previous, owned, made] = row
+  const [, , , , , , , , , previousLsn, previousTs, previousMade] = row
   const rid = owned ?? ''
   const ts = Math.floor(commitMs / 1000)
   return {

@@ -2,7 +2,7 @@ import { FULL_RANGE, type FeedRange } from '@tidemark/contracts'
 import type { FeedCount } from '@tidemark/store/engine'
 import type { StorageEngine } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
-import { START_MS, fixtureWithClock, EngineFixture, committed, del } from './fixtures.ts'
+import { START_MS, fixtureWithClock, EngineFixture, committed, del, keyOf } from './fixtures.ts'
 import type { SteppedClock } from '../../stepped-clock.ts'
 
 const KEYS: readonly string[] = ['p', 'q', 'r', 's', 't', 'u', 'v', 'w']
@@ -84,6 +84,34 @@ export function storageEngineCounts(open: (clock?: SteppedClock) => Promise<Stor
       const { horizons, rows } = await fixture.versions(0)
       expect(horizons.length).toBeGreaterThan(0)
       expect(await counted(0)).toMatchObject({ rows: rows.length, horizons, newestLsn: second })
+    })
+
+    test('PH-9 CF-7 CF-11 entries from before the log was switched on again take no room on a page, and do not count', async () => {
+      const fixture = await EngineFixture.make(await open(), logged)
+      const { allVersions } = logged.definition
+      const read = async (range: FeedRange): Promise<readonly unknown[]> => {
+        const [query, mode] = [{ range, maxItems: 1 }, 'allVersions'] as const
+        const page = await fixture.versions(0, query)
+        const ids = page.rows.map(({ id }) => id)
+        return [ids, page.caughtUp, summary(await fixture.counted(0, { ...query, mode }))]
+      }
+      for (const pk of KEYS) await fixture.write(pk, 'old')
+      await fixture.update({ allVersions: null })
+      await fixture.update({ allVersions })
+      const began = KEYS.length
+      expect(await read(FULL_RANGE)).toEqual([[], true, [0, true, began]])
+      await fixture.write('p', 'new', 'same')
+      const newest = await fixture.write('p', 'newer')
+      expect(await read(FULL_RANGE)).toEqual([['new', 'same'], false, [2, false, newest]])
+      // Each half has a beginning of its own, also when they are one again.
+      const { epk } = keyOf('p')
+      await fixture.split(epk)
+      await fixture.write('p', 'high')
+      await fixture.update({ allVersions: null })
+      await fixture.update({ allVersions })
+      await fixture.merge(epk)
+      const { lsn } = await fixture.start({ kind: 'now' })
+      expect(await read(FULL_RANGE)).toEqual([[], true, [0, true, lsn]])
     })
 
     test('a range that is gone and a log that is off are told by their codes', async () => {
