@@ -1,6 +1,11 @@
 import { ResourceNotFoundError, errorCode } from '@tidemark/contracts'
 import {
   dueMaintenance,
+  pendingDeleteAging,
+  rangeOfEpk,
+  versionAging,
+  type Aging,
+  type AgingTimes,
   type MaintenanceFacts,
   type MaintenanceView,
   type PositionList,
@@ -8,6 +13,8 @@ import {
 import type { CollectionName } from '../catalog/collection-cache.ts'
 import type { CollectionRow, SegmentRow } from '../catalog/collection-row.ts'
 import type { Sql } from '../connection/sql.ts'
+import type { Statements } from '../connection/statements.ts'
+import { oldestRows } from './aging-rows.ts'
 import { readGroupPositions } from './group-positions.ts'
 import { removeDropped } from './remove-dropped.ts'
 import { readDatabaseState, type CollectionState } from './database-state.ts'
@@ -36,8 +43,24 @@ export async function readMaintenance(
     const collection = await presentCollection(context, each)
     if (collection === undefined) continue
     const { record, logged: isLogged, ranges } = collection
+    const { isReindexing, firstExpiry, oldestPending, oldestVersions } = each
     const positions = await positionsFor(context, { collection, state: each })
-    facts.push({ ...each, record, isLogged, ranges, positions })
+    facts.push({
+      record,
+      isReindexing,
+      firstExpiry,
+      lowestPending: await lowestRows(context, collection, {
+        aging: pendingDeleteAging(record, { positions, nowMs }),
+        oldest: oldestPending,
+      }),
+      positions,
+      isLogged,
+      lowestVersions: await lowestRows(context, collection, {
+        aging: versionAging(record, nowMs),
+        oldest: oldestVersions,
+      }),
+      ranges,
+    })
   }
   return {
     ...dueMaintenance(facts, { nowMs, isFolded: ({ folded }) => folded }),
@@ -45,13 +68,37 @@ export async function readMaintenance(
   }
 }
 
+/**
+ * With the rows that have the LSN of a range's oldest one, and so go with it or not at all: after a merge they may be
+ * younger. They are read only where the oldest may go, up to the first range that has something to remove.
+ */
+async function lowestRows(
+  context: ReadContext,
+  { record, ranges }: CollectionRow,
+  { aging, oldest }: { readonly aging: Aging; readonly oldest: readonly AgingTimes[] },
+): Promise<readonly (readonly AgingTimes[])[]> {
+  const lowest: (readonly AgingTimes[])[] = []
+  const place = { kind: aging.kind, collection: record.number, limit: 1 }
+  for (const row of oldest) {
+    const range = rangeOfEpk(ranges, row.epk)
+    const isOwn = range.segments.length === 1
+    const rows = isOwn || !aging.mayGo(row) ? [] : await oldestRows(readsOf(context), range, place)
+    lowest.push(rows.length === 0 ? [row] : rows)
+    if (lowest.at(-1)?.every((each) => aging.mayGo(each))) break
+  }
+  return lowest
+}
+
+function readsOf({ connections, statements }: ReadContext): { sql: Sql; statements: Statements } {
+  return { sql: { rows: (statement, values) => connections.read(statement, values) }, statements }
+}
+
 async function positionsFor(
-  { connections, statements }: ReadContext,
+  context: ReadContext,
   { collection, state }: { readonly collection: CollectionRow; readonly state: CollectionState },
 ): Promise<ReadonlyMap<string, PositionList>> {
   if (state.oldestPending.length === 0) return new Map()
-  const sql: Sql = { rows: (statement, values) => connections.read(statement, values) }
-  return readGroupPositions({ sql, statements }, collection.record)
+  return readGroupPositions(readsOf(context), collection.record)
 }
 
 /** Of at least the version that was read; undefined when it has been deleted since. */

@@ -8,7 +8,7 @@ import {
 import type { CatalogRows, CollectionRow, SegmentRow } from '../connection/catalog-rows.ts'
 import type { Connection } from '../connection/connection.ts'
 import { readMaintenanceLease } from '../writer/maintenance/maintenance-lease.ts'
-import { oldestRow } from '../writer/maintenance/oldest-rows.ts'
+import { lowestRows } from '../writer/maintenance/oldest-rows.ts'
 import { groupPositions } from '../writer/maintenance/purge-pending.ts'
 
 const FIRST_EXPIRY = `SELECT min(exp) FROM doc INDEXED BY expiry
@@ -44,27 +44,26 @@ export class MaintenanceViews {
       record,
       isReindexing: reindex !== undefined,
       firstExpiry: typeof firstExpiry === 'number' ? firstExpiry : undefined,
-      oldestPending: hasPending ? this.#oldest(connection, collection, 'pendingDeletes') : [],
+      lowestPending: hasPending ? this.#lowest(connection, collection, 'pendingDeletes') : [],
       positions: hasPending ? groupPositions(connection, record) : new Map(),
       isLogged: logged,
-      oldestVersions: logged ? this.#oldest(connection, collection, 'versions') : [],
+      lowestVersions: logged ? this.#lowest(connection, collection, 'versions') : [],
       ranges,
     }
   }
 
-  /** The oldest rows of some of the ranges. The next look continues after them. */
-  *#oldest(
+  /** The lowest rows of some of the ranges. The next look continues after them. */
+  *#lowest(
     connection: Connection,
     { record: { number: collection }, ranges }: CollectionRow,
     kind: AgingKind,
-  ): Generator<AgingTimes, void, undefined> {
+  ): Generator<readonly AgingTimes[], void, undefined> {
     const nextFrom = this.#nextFrom[kind]
     const from = ranges.length <= RANGES_A_LOOK ? 0 : (nextFrom.get(collection) ?? 0)
     const next = from + RANGES_A_LOOK
     nextFrom.set(collection, next >= ranges.length ? 0 : next)
     for (const range of ranges.slice(from, next)) {
-      const row = oldestRow(connection, range, { kind, collection })
-      if (row !== undefined) yield row
+      yield lowestRows(connection, range, { kind, collection })
     }
   }
 }

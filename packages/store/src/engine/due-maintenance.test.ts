@@ -34,10 +34,10 @@ function facts(
     record: recordOf(id, definition),
     isReindexing: false,
     firstExpiry: undefined,
-    oldestPending: [],
+    lowestPending: [],
     positions: new Map(),
     isLogged: true,
-    oldestVersions: [],
+    lowestVersions: [],
     ranges: [{ number: 0, segments: [open(1)] }],
     ...given,
   }
@@ -91,39 +91,50 @@ test.each<Case>([
   },
   {
     of: 'a pending delete after its retention',
-    facts: facts({ oldestPending: [row(SECOND), row(SECOND - RETENTION)] }),
+    facts: facts({ lowestPending: [[row(SECOND)], [row(SECOND - RETENTION)]] }),
     tasks: ['purge'],
   },
   {
     of: 'pending deletes within their retention, the first of which is due first',
-    facts: facts({ oldestPending: [row(SECOND - RETENTION + 1), row(SECOND)] }),
+    facts: facts({ lowestPending: [[row(SECOND - RETENTION + 1)], [row(SECOND)]] }),
     tasks: [],
     nextDueMs: nowMs + 1000,
   },
   {
     of: 'pending deletes within their retention',
-    facts: facts({ oldestPending: [row(SECOND), row(SECOND - RETENTION + 1)] }),
+    facts: facts({ lowestPending: [[row(SECOND)], [row(SECOND - RETENTION + 1)]] }),
     tasks: [],
     nextDueMs: nowMs + 1000,
   },
   {
+    of: 'pending deletes of one LSN, of which one is within its retention',
+    facts: facts({ lowestPending: [[row(SECOND - RETENTION), row(SECOND - 93)]] }),
+    tasks: [],
+    nextDueMs: nowMs + 7000,
+  },
+  {
+    of: 'a range without pending deletes',
+    facts: facts({ lowestPending: [[]] }),
+    tasks: [],
+  },
+  {
     of: 'a pending delete that its group has not passed',
-    facts: facts({ oldestPending: [row(SECOND - RETENTION)], positions: group(4) }, waiting),
+    facts: facts({ lowestPending: [[row(SECOND - RETENTION)]], positions: group(4) }, waiting),
     tasks: [],
   },
   {
     of: 'a pending delete that its group has passed',
-    facts: facts({ oldestPending: [row(SECOND - RETENTION)], positions: group(5) }, waiting),
+    facts: facts({ lowestPending: [[row(SECOND - RETENTION)]], positions: group(5) }, waiting),
     tasks: ['purge'],
   },
   {
     of: 'a log after its retention',
-    facts: facts({ oldestVersions: [row(nowMs - RETENTION * 1000)] }),
+    facts: facts({ lowestVersions: [[row(nowMs - RETENTION * 1000)]] }),
     tasks: ['trimVersions'],
   },
   {
     of: 'a log within its retention',
-    facts: facts({ oldestVersions: [row(nowMs - RETENTION * 1000 + 1)] }),
+    facts: facts({ lowestVersions: [[row(nowMs - RETENTION * 1000 + 1)]] }),
     tasks: [],
     nextDueMs: nowMs + 1,
   },
@@ -151,8 +162,8 @@ describe('order', () => {
   ]
   const all: Partial<Facts> = {
     firstExpiry: SECOND,
-    oldestPending: [row(0)],
-    oldestVersions: [row(0)],
+    lowestPending: [[row(0)]],
+    lowestVersions: [[row(0)]],
     ranges: split,
   }
 
@@ -183,20 +194,20 @@ describe('order', () => {
   test('the earliest time of all collections', () => {
     const [a, b] = [
       facts({ firstExpiry: SECOND + 9 }),
-      facts({ oldestPending: [row(SECOND - 93)] }),
+      facts({ lowestPending: [[row(SECOND - 93)]] }),
     ]
     expect(due(a, b).nextDueMs).toBe(nowMs + 7000)
   })
 
   test('no row is read beyond the first that can go', () => {
     const read: number[] = []
-    function* rows(): Generator<AgingTimes, void, undefined> {
+    function* rows(): Generator<readonly AgingTimes[], void, undefined> {
       for (const writtenAt of [SECOND, 0, 1]) {
         read.push(writtenAt)
-        yield row(writtenAt)
+        yield [row(writtenAt)]
       }
     }
-    expect(kinds(due(facts({ oldestPending: rows() })))).toEqual(['purge'])
+    expect(kinds(due(facts({ lowestPending: rows() })))).toEqual(['purge'])
     expect(read).toEqual([SECOND, 0])
   })
 })

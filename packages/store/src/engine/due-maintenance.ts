@@ -1,4 +1,10 @@
-import { pendingDeleteAging, versionAging, type Aging, type AgingTimes } from './aging.ts'
+import {
+  pendingDeleteAging,
+  removableRows,
+  versionAging,
+  type Aging,
+  type AgingTimes,
+} from './aging.ts'
 import type { CollectionRecord } from './catalog.ts'
 import type { PositionList } from './group-positions.ts'
 import type { MaintenanceTask, MaintenanceView } from './maintenance.ts'
@@ -11,14 +17,17 @@ export interface MaintenanceFacts<Segment extends FoldableSegment> {
   readonly isReindexing: boolean
   /** Second at which the first document in the index of expiry expires. */
   readonly firstExpiry: number | undefined
-  /** The oldest pending delete of ranges that have any. Not read further than to the first that can go. */
-  readonly oldestPending: Iterable<AgingTimes>
+  /**
+   * Of each range, the pending deletes with the lowest LSN, which go together or not at all. Not read further than to the
+   * first range that has something to remove.
+   */
+  readonly lowestPending: Iterable<readonly AgingTimes[]>
   /** Of the groups that pending deletes wait for. */
   readonly positions: ReadonlyMap<string, PositionList>
   /** False: the log has no entries of this collection. */
   readonly isLogged: boolean
-  /** As `oldestPending`, of the log. */
-  readonly oldestVersions: Iterable<AgingTimes>
+  /** As `lowestPending`, of the log. */
+  readonly lowestVersions: Iterable<readonly AgingTimes[]>
   readonly ranges: readonly { readonly number: number; readonly segments: readonly Segment[] }[]
 }
 
@@ -69,29 +78,34 @@ function expiry(
 }
 
 function purge(
-  { record, oldestPending, positions }: MaintenanceFacts<FoldableSegment>,
+  { record, lowestPending, positions }: MaintenanceFacts<FoldableSegment>,
   nowMs: number,
 ): Due {
   const aging = pendingDeleteAging(record, { positions, nowMs })
-  return whenAged(aging, oldestPending, { kind: 'purge', collection: record })
+  return whenAged(aging, lowestPending, { kind: 'purge', collection: record })
 }
 
 function trim(
-  { record, isLogged, oldestVersions }: MaintenanceFacts<FoldableSegment>,
+  { record, isLogged, lowestVersions }: MaintenanceFacts<FoldableSegment>,
   nowMs: number,
 ): Due {
   if (!isLogged) return {}
   const task = { kind: 'trimVersions', collection: record } as const
   // Also without entries: then it is noted that the log has none.
   if (record.definition.allVersions === null) return { task }
-  return whenAged(versionAging(record, nowMs), oldestVersions, task)
+  return whenAged(versionAging(record, nowMs), lowestVersions, task)
 }
 
-function whenAged(aging: Aging, oldest: Iterable<AgingTimes>, task: MaintenanceTask): Due {
+function whenAged(
+  aging: Aging,
+  lowest: Iterable<readonly AgingTimes[]>,
+  task: MaintenanceTask,
+): Due {
   let dueMs = Infinity
-  for (const row of oldest) {
-    if (aging.mayGo(row)) return { task }
-    dueMs = Math.min(dueMs, aging.dueMs(row) ?? Infinity)
+  for (const rows of lowest) {
+    if (removableRows(rows, aging, 1).length > 0) return { task }
+    const allMs = rows.map((row) => aging.dueMs(row) ?? Infinity)
+    if (rows.length > 0) dueMs = Math.min(dueMs, Math.max(...allMs))
   }
   return { dueMs }
 }

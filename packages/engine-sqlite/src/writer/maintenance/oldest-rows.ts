@@ -43,18 +43,25 @@ export function oldestRows(
   return found.filter(({ lsn }) => lsn < endLsn).toSorted((a, b) => a.lsn - b.lsn)
 }
 
-/** The first row of a range, or of one that shares a segment with it: when there may be something to remove. */
-export function oldestRow(
+/**
+ * The rows that a range removes next, if at all: those of its lowest LSN. Where others come first in a segment that it
+ * shares, theirs: then there may be something to remove, too.
+ */
+export function lowestRows(
   connection: Connection,
   range: RangeRow,
-  { kind, collection }: { readonly kind: AgingKind; readonly collection: number },
-): AgingRow | undefined {
-  let oldest: AgingRow | undefined
-  for (const { id } of range.segments) {
-    const [row] = rowsOf(connection, id, { kind, collection, limit: 1 })
-    if (row !== undefined && (oldest === undefined || row.lsn < oldest.lsn)) oldest = row
-  }
-  return oldest
+  wanted: { readonly kind: AgingKind; readonly collection: number },
+): readonly AgingRow[] {
+  const [{ id: own } = { id: -1 }, ...others] = range.segments
+  // One LSN is one transaction there, whose rows age together.
+  if (others.length === 0) return rowsOf(connection, own, { ...wanted, limit: 1 })
+  const rows = range.segments.flatMap(
+    ({ id }) => firstLsns(connection, id, { ...wanted, limit: 2 }).rows,
+  )
+  const lowestLsn = Math.min(...rows.map(({ lsn }) => lsn))
+  const lowest = rows.filter(({ lsn }) => lsn === lowestLsn)
+  const ofRange = lowest.filter(({ epk }) => rangeContainsEpk(range, epk))
+  return ofRange.length > 0 ? ofRange : lowest
 }
 
 /** At least one whole LSN, even if its transaction has more rows than requested. */

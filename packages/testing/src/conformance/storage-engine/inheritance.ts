@@ -96,6 +96,45 @@ export function storageEngineInheritance(
       expect(await fixture.database.check()).toEqual([])
     })
 
+    test.each(['as it was merged', 'folded'])(
+      'TTL-14 CF-11 ST-9 rows of both halves with one LSN are due together, when the last of them is (%s)',
+      async (state) => {
+        const retentionSeconds = 60
+        const { fixture, clock } = await fixtureWithClock(open, {
+          ranges: 2,
+          definition: {
+            defaultTtl: 5,
+            pendingDeletes: { retentionSeconds, waitFor: [] },
+            allVersions: { retentionSeconds, previousImages: false },
+          },
+        })
+        const [low, high] = evenRanges(2, DEFINITION.partitionKey)
+        for (const range of [low, high]) {
+          await fixture.write(within(range ?? LOW)[0] ?? '', 'dies')
+          clock.step(5000)
+          await fixture.maintain('sweep')
+        }
+        await fixture.merge(high?.minInclusive ?? '')
+        if (state === 'folded') await fixture.maintain('fold')
+        const due = async (): Promise<readonly string[]> => {
+          const { tasks } = await fixture.database.readMaintenance()
+          return tasks.flatMap(({ kind }) => (kind === 'fold' ? [] : [kind]))
+        }
+        // Each half has a create and an expiry: at 0 and 5 s, and at 5 and 10 s.
+        clock.step(50_000)
+        expect(await due()).toEqual([])
+        clock.step(5000)
+        expect(await due()).toEqual(['trimVersions'])
+        expect(await fixture.maintain('trimVersions')).toBe(2)
+        expect(await due()).toEqual([])
+        clock.step(5000)
+        expect(await due()).toEqual(['purge', 'trimVersions'])
+        expect(await fixture.maintain('purge')).toBe(2)
+        expect(await fixture.maintain('trimVersions')).toBe(2)
+        expect(await due()).toEqual([])
+      },
+    )
+
     test('TTL-14 TTL-15 pending deletes from before a split are purged in the children', async () => {
       const { fixture, clock } = await fixtureWithClock(open, {
         definition: { defaultTtl: 5, pendingDeletes: { retentionSeconds: 10, waitFor: [] } },
