@@ -1,3 +1,4 @@
+import type { LeaseGroup } from '@tidemark/contracts'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import {
   hostIdentity,
@@ -40,10 +41,12 @@ leaseStoreConformance({
 
 test('a fail-over keeps the leases, expires nobody, and goes on', async () => {
   const client = servers.connect()
-  const group = await new RedisLeaseStore(client, {
-    commandTimeoutMs: 500,
-    allowVolatile: true,
-  }).openGroup('fail-over')
+  const open = (commandTimeoutMs: number): Promise<LeaseGroup> =>
+    new RedisLeaseStore(client, { commandTimeoutMs, allowVolatile: true }).openGroup('fail-over')
+  const patience = { timeout: 30_000, interval: 50 }
+  const group = await open(patience.timeout)
+  // For calls that are to be given up.
+  const hasty = await vi.waitFor(() => open(500), patience)
   const host = hostIdentity('a')
   const held = await ownedGroup(group, host, 5)
   const checkpointAt = (value: number): Promise<readonly string[]> =>
@@ -57,11 +60,11 @@ test('a fail-over keeps the leases, expires nobody, and goes on', async () => {
   const primary = await servers.primary()
   await primary.kill()
   const beat = syncRequest(host, 'beat')
-  await expect(group.sync(beat)).rejects.toMatchObject({
+  await expect(hasty.sync(beat)).rejects.toMatchObject({
     code: 'ERR_LEASE_STORE_UNAVAILABLE',
     retryable: true,
   })
-  const beaten = await vi.waitFor(() => group.sync(beat), { timeout: 30_000, interval: 50 })
+  const beaten = await vi.waitFor(() => hasty.sync(beat), patience)
   // The Sentinel that is asked may hear of it a moment after the client did.
   await expect.poll(() => servers.primary()).not.toBe(primary)
   expect(beaten).toMatchObject({ kind: 'ok', membershipVersion: before.membershipVersion })
