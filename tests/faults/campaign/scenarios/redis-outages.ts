@@ -1,9 +1,11 @@
 import { cp, rm, stat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { feedRangeId } from '@tidemark/contracts'
 import type { RedisProcess } from '@tidemark/testing/servers'
-import { machineMs } from '../../history.ts'
+import { entriesOf, machineMs } from '../../history.ts'
 import { FAULT_TIMES } from '../../host-process.ts'
+import { GROUP } from '../../ranges/keyed-store.ts'
 import { until } from '../../until.ts'
 import { startRedis } from '../redis-faults.ts'
 import type { StagedScenario, Told } from '../scenario.ts'
@@ -115,7 +117,8 @@ function rolledBack(name: string, about: string, backMs: number): StagedScenario
     name,
     about,
     async act(stage) {
-      const { redis, place } = await startRedis(stage, LOG_EVERY_SECOND)
+      // Each write is in the log before it is answered: the copy has all that was stored before it.
+      const { redis, place } = await startRedis(stage, LOG_ALWAYS)
       await stage.startAll(['a', 'b', 'c'], place)
       const log = join(redis.dir, LOG_FOLDER)
       const older = join(stage.folder, 'older-log')
@@ -205,8 +208,16 @@ function emptied(
   }
 }
 
-/** Positions are told to the feed once a second: what was stored since comes again, at most. */
-const UNTOLD_MS = 2_000
+/** When a host began with the first change of which the feed does not know that it is done. */
+async function untoldSinceMs({ store, histories }: CampaignStage): Promise<number> {
+  const told = new Map(
+    (await store.events.positions.read(GROUP)).map(({ range, lsn }) => [feedRangeId(range), lsn]),
+  )
+  const untold = histories
+    .flatMap((history) => entriesOf(history, 'dispatch'))
+    .filter(({ lease, lsns }) => lsns.some((lsn) => lsn > (told.get(lease) ?? 0)))
+  return Math.min(...untold.map(({ atMs }) => atMs))
+}
 
 export const redisEmptied: StagedScenario = emptied(
   'redis-emptied',
@@ -215,8 +226,9 @@ export const redisEmptied: StagedScenario = emptied(
     const victim = stage.random.pick(stage.workers)
     await Promise.all([redis.kill(), victim.process.kill()])
     const toMs = machineMs()
+    const fromMs = await untoldSinceMs(stage)
     await redis.start()
-    return { faults: 2, lost: { fromMs: toMs - UNTOLD_MS, toMs } }
+    return { faults: 2, lost: { fromMs, toMs } }
   },
 )
 export const redisFlushed: StagedScenario = emptied(
