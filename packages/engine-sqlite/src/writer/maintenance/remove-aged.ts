@@ -13,7 +13,7 @@ import { nextPurgeStamp } from '../../connection/head.ts'
 import { oldestRows, type AgingRow } from './oldest-rows.ts'
 import type { PieceContext, PieceResult } from './piece.ts'
 
-/** Where an interrupted piece continues: an index of the collection's ranges. */
+/** `resumeAt` is where an interrupted piece continues: an index of the collection's ranges. Undefined: all were looked at. */
 export interface RemovedPiece extends PieceResult {
   readonly resumeAt: number | undefined
 }
@@ -21,15 +21,21 @@ export interface RemovedPiece extends PieceResult {
 /** A transaction has at most a hundred rows or so, and is never removed in part. */
 const MIN_ROWS = 1000
 
-/** Removes rows after their retention, range by range in LSN order, and raises the horizons. */
+/**
+ * Removes rows after their retention, range by range in LSN order, and raises the horizons. It looks at all ranges, those
+ * before `from` last: since an earlier piece was there, rows of them may have become due.
+ */
 export function removeAged(
   context: PieceContext,
   collection: CollectionRow,
   { aging, from }: { readonly aging: Aging; readonly from: number },
 ): RemovedPiece {
   const limit = Math.max(MIN_ROWS, context.maxItems)
+  const { length } = collection.ranges
+  const start = from % length
+  const ranges = [...collection.ranges.slice(start), ...collection.ranges.slice(0, start)]
   let items = 0
-  for (const [offset, range] of collection.ranges.slice(from).entries()) {
+  for (const [offset, range] of ranges.entries()) {
     const rows = oldestRows(context.connection, range, {
       kind: aging.kind,
       collection: collection.record.number,
@@ -38,12 +44,13 @@ export function removeAged(
     const removed = removableRows(rows, aging, context.maxItems - items)
     removeRows(context, range, { removed, aging })
     items += removed.length
-    if (items >= context.maxItems || context.isOverdue()) {
-      // The same range may have more.
-      const next = from + offset + (removed.length === 0 ? 1 : 0)
-      const isAtEnd = next >= collection.ranges.length
-      return { items, more: !isAtEnd, resumeAt: isAtEnd ? undefined : next }
-    }
+    if (items < context.maxItems && !context.isOverdue()) continue
+    // The same range may have more.
+    const looked = offset + (removed.length === 0 ? 1 : 0)
+    if (looked === length) break
+    const next = start + looked
+    // Not round and round in vain where no piece has the time for all ranges.
+    return { items, more: removed.length > 0 || next < length, resumeAt: next % length }
   }
   return { items, more: false, resumeAt: undefined }
 }

@@ -13,8 +13,8 @@ export function trimVersions(
   if (!collection.logged) return { items: 0, more: false, resumeAt: undefined }
   const aging = versionAging(collection.record, context.timeMs)
   const piece = removeAged(context, collection, { aging, from })
-  const isWholePass = from === 0 && piece.resumeAt === undefined
-  if (isWholePass && piece.items === 0 && collection.record.definition.allVersions === null) {
+  const isEmpty = piece.items === 0 && piece.resumeAt === undefined
+  if (isEmpty && collection.record.definition.allVersions === null) {
     const { number } = collection.record
     context.connection.run('UPDATE collection SET logged = 0 WHERE number = ?', number)
     raiseCatalogVersion(context.connection)

@@ -13,6 +13,7 @@ import {
   type EngineSetup,
 } from './fixtures.ts'
 import type { SteppedClock } from '../../stepped-clock.ts'
+import { within } from './ranges.ts'
 
 /** How expired documents stand in the feed, and when they go. */
 export function storageEnginePendingDeletes(
@@ -176,6 +177,23 @@ export function storageEnginePendingDeletes(
       expect(await fixture.feed()).toHaveLength(7)
       expect(await fixture.maintain('purge', 4)).toBe(6)
       expect((await fixture.feed()).map(({ id }) => id)).toEqual(['live'])
+    })
+
+    test('TTL-14 a purge that goes on where one stopped takes what became due before that place, too', async () => {
+      const { fixture, clock } = await make(5, { ...retention(0), ranges: 2 })
+      const [low = '', high = ''] = (await fixture.ranges()).flatMap(
+        (range) => within(range)[0] ?? [],
+      )
+      const expire = async (pk: string, ...ids: readonly string[]): Promise<void> => {
+        await fixture.write(pk, ...ids)
+        clock.step(5000)
+        await fixture.maintain('sweep')
+      }
+      const task = { kind: 'purge', collection: fixture.collection } as const
+      await expire(high, 'a', 'b')
+      expect(await fixture.piece(task, 1)).toEqual({ kind: 'done', items: 1, more: true })
+      await expire(low, 'c')
+      expect(await fixture.piece(task, 10)).toEqual({ kind: 'done', items: 2, more: false })
     })
   })
 
