@@ -38,3 +38,11 @@ test('TTL-15 horizons rise for the keys that rise together, within the range', (
   const all = { range: FULL_RANGE, aging: { keysAround: () => FULL_RANGE }, stamp: 8 }
   expect(horizonsAfter(before, [], all)).toBe(before)
 })
+
+test('TTL-15 CF-11 what was below the horizon of its key already makes nobody late again', () => {
+  const before = [{ range: { minInclusive: '', maxExclusive: '80' }, lsn: 2, stamp: 3 }]
+  const all = { range: FULL_RANGE, aging: { keysAround: () => FULL_RANGE }, stamp: 8 }
+  expect(horizonsAfter(before, rows.slice(0, 2), all)).toBe(before)
+  // Of another part of the keys.
+  expect(horizonsAfter(before, rows.slice(0, 3), all)).toMatchObject([{ lsn: 2, stamp: 8 }])
+})

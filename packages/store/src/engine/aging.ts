@@ -1,7 +1,8 @@
 import { FULL_RANGE, commonKeys, feedRangeId, type FeedRange } from '@tidemark/contracts'
 import type { CollectionRecord } from './catalog.ts'
 import { allArePast, positionPart, type PositionList } from './group-positions.ts'
-import { raiseHorizon, type Horizon, type Horizons } from './horizons.ts'
+import { horizonAt, raiseHorizon, type Horizon, type Horizons } from './horizons.ts'
+import { singleEpkRange } from './range-lookup.ts'
 
 /** Rows that are removed after their retention: pending deletes, or entries of the log of all versions. */
 export type AgingKind = 'pendingDeletes' | 'versions'
@@ -90,6 +91,8 @@ export function horizonsAfter(
 ): Horizons {
   const raised = new Map<string, Horizon>()
   for (const { epk, lsn } of removed) {
+    // From before the log was switched on again: whoever lacks it has been told of that.
+    if (lsn <= horizonAt(before, singleEpkRange(epk))) continue
     const keys = commonKeys(aging.keysAround(epk), range)
     // In LSN order: of several for the same keys, the last one counts.
     if (keys !== undefined) raised.set(feedRangeId(keys), { range: keys, lsn, stamp })
