@@ -18,11 +18,8 @@ const NEVER = ['**/node_modules/**', '**/dist/**', '**/.cache/**', '**/templates
 const NIGHTLY = '**/*.nightly.test.ts'
 /** Files that each have a process: they change what a process has once, such as a folder or an environment. */
 const ALONE = [
-  'packages/**/src/**/*.{postgres,redis}.test.ts',
-  `tests/!(interop|interop-amqp|gateway-client|azure-client)/**/*.test.ts`,
   // It puts an older client in the place of the client.
   'tests/azure-client/lowest-client.test.ts',
-  '{examples,scripts,bench}/**/*.test.ts',
 ]
 
 const GATE = ['scripts/no-sleeps.ts']
@@ -37,7 +34,7 @@ export default defineConfig({
         test: {
           name: 'shared',
           setupFiles: GATE,
-          include: ['packages/**/src/**/*.test.ts', 'tests/**/*.test.ts'],
+          include: ['{packages,tests,examples,scripts,bench}/**/*.test.ts'],
           exclude: [...NEVER, ...ALONE, NIGHTLY],
           // Files of one worker share its modules: to load them for each file took as long as the tests.
           isolate: false,
