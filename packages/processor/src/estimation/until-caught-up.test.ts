@@ -1,4 +1,9 @@
-import { LeaseStoreUnavailableError, StoreClosedError, errorCode } from '@tidemark/contracts'
+import {
+  LeaseStoreUnavailableError,
+  RangeGoneError,
+  StoreClosedError,
+  errorCode,
+} from '@tidemark/contracts'
 import { Fleet, type FleetOptions } from '@tidemark/testing'
 import { afterEach, expect, test } from 'vitest'
 import { ChangeFeedEstimator } from './change-feed-estimator.ts'
@@ -125,6 +130,22 @@ test('PH-9 a group without leases, or stores that do not answer, keep it waiting
   const hanging = followed(watched.estimator.untilCaughtUp({ timeoutMs: 1_000 }))
   await watched.clock.advance(1_100)
   expect(hanging.outcome()).toBe('ERR_NOT_CAUGHT_UP')
+})
+
+test('PH-9 ST-9 a range that is gone at each look keeps it waiting, although nobody may retry that call', async () => {
+  const watched = new WatchedGroup({ ranges: 2 })
+  await watched.makeLeases('now')
+  for (const failing of ['measureLag', 'readFeedRanges', 'resolveStart']) {
+    watched.before = (call) => {
+      if (call === failing) throw new RangeGoneError('0', [])
+    }
+    const waiting = followed(watched.estimator.untilCaughtUp())
+    await watched.clock.advance(3_000)
+    expect(waiting.outcome(), failing).toBeUndefined()
+    watched.before = () => {}
+    await watched.clock.advance(1_000)
+    expect(waiting.outcome()).toMatchObject({ caughtUp: true })
+  }
 })
 
 test('PH-9 what fails for good ends it, and so does the signal', async () => {

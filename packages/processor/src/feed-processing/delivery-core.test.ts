@@ -411,6 +411,26 @@ describe('dead letters', () => {
     ])
   })
 
+  test('PH-7 D10 that they are suspended is told again when it happens again after a success', () => {
+    let isDown = true
+    let calls = 0
+    const world: World = { accepts: () => !isDown || (calls += 1) < 0 }
+    const policy = { ...POLICY, maxAttempts: 1, maxConsecutiveDeadLetters: 1 }
+    const driver = new Driver(world, { policy })
+    world.end = () => {
+      if (calls > 20) isDown = false
+      return 'no'
+    }
+    for (const first of [1, 11]) {
+      ;[isDown, calls] = [true, 0]
+      expect(driver.deliver('lane', changes(10, first))).toBe('done')
+    }
+    const lsns = driver.notes.flatMap((note) =>
+      note.kind === 'emit' && note.notice.kind === 'deadLettersSuspended' ? [note.notice.lsn] : [],
+    )
+    expect(lsns).toEqual([2, 12])
+  })
+
   test('PH-7 D10 a success between them begins the count again', () => {
     const policy = { ...POLICY, maxAttempts: 1, maxConsecutiveDeadLetters: 1 }
     const driver = new Driver(failsOn(1, 3, 5), { policy })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { errorCode } from '@tidemark/contracts'
+import { errorCode, type Lease } from '@tidemark/contracts'
 import type { LeaseNotice } from './lease-protocol.ts'
 import {
   Driver,
@@ -130,4 +130,25 @@ test('LE-8 a group without leases is looked at once a beat, not all the time', (
   }
   expect(errorCode(driver.of('stopped')[0]?.error)).toBe('ERR_LEASES_VANISHED')
   expect(driver.nowMs).toBeLessThanOrEqual(TTL_MS + HEARTBEAT_MS)
+})
+
+test('LE-8 leases that came back and are gone once more get the whole time again', () => {
+  const driver = running()
+  const look = (leases: readonly Lease[]): void => {
+    driver.tell({ kind: 'hint', hint: 'membership', jitter: 0 })
+    driver.passTo(driver.nowMs + 100)
+    driver.read(leases)
+  }
+  look([])
+  look(IDS.map((id) => lease(id)))
+  // A second deployment that discards them, long after the first.
+  const laterMs = driver.nowMs + 2 * TTL_MS
+  while (driver.nowMs < laterMs) {
+    driver.passTo(driver.nowMs + HEARTBEAT_MS / 2)
+    if (driver.pending('sync')) driver.synced()
+    if (driver.pending('read')) driver.read(IDS.map((id) => lease(id)))
+  }
+  look([])
+  expect(driver.of('stopped')).toEqual([])
+  expect(driver.core.status).toBe('joined')
 })
