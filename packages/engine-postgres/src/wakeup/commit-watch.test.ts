@@ -98,3 +98,16 @@ test.each<[string, (watched: Watched) => void]>([
   expect(await watched.wait(5)).toBe(true)
   expect(watched.looks).toBeGreaterThan(0)
 })
+
+test('CF-12 what was heard before a ring without ranges ends no wait: a server that is back may have lost it', async () => {
+  await using watched = new Watched()
+  watched.watch.rung([{ collection: 1, range: 0, lsn: 6 }])
+  watched.watch.rung([])
+  const waiting = watched.wait(5)
+  let isOver = false
+  void waiting.then(() => (isOver = true))
+  await settle()
+  expect([isOver, watched.looks]).toEqual([false, 1])
+  watched.watch.rung([{ collection: 1, range: 0, lsn: 6 }])
+  expect(await waiting).toBe(true)
+})

@@ -1,6 +1,6 @@
 import { systemClock } from '@tidemark/contracts'
 import type { Database } from '@tidemark/store'
-import type { MessageEngine } from '@tidemark/store/messages'
+import type { MessageCommand, MessageEngine } from '@tidemark/store/messages'
 import { openMemoryStore, settle, SimulatedClock } from '@tidemark/testing'
 import { openMessaging, type MessageBroker } from './message-broker.ts'
 
@@ -15,6 +15,8 @@ export class SimulatedBroker implements AsyncDisposable {
   failure: Error | undefined
   /** Looks have been read, but answer only after it. */
   lateLooks: Promise<void> | undefined
+  /** Called when a command was carried out, and has not answered yet. */
+  beforeAnswer: ((kind: MessageCommand['kind']) => Promise<void>) | undefined
   readonly #brokers: MessageBroker[] = []
   readonly #close: () => Promise<void>
   #running = 0
@@ -87,7 +89,11 @@ export class SimulatedBroker implements AsyncDisposable {
   #engine(engine: MessageEngine): MessageEngine {
     return {
       readCatalog: () => this.#note('readCatalog', engine.readCatalog()),
-      perform: (command, time) => this.#note(command.kind, engine.perform(command, time)),
+      perform: async (command, time) => {
+        const result = await this.#note(command.kind, engine.perform(command, time))
+        await this.beforeAnswer?.(command.kind)
+        return result
+      },
       look: async (entities) => {
         const late = this.lateLooks
         const read = this.failure ? Promise.reject(this.failure) : engine.look(entities)

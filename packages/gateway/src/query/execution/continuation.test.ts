@@ -7,6 +7,7 @@ import {
   withRids,
   type RunRequest,
 } from '../query-rows.fixture.ts'
+import { decodeContinuation, encodeContinuation } from './continuation.ts'
 
 const documents = withRids(
   Array.from({ length: 20 }, (_, n) => ({ n, text: `text ${n}`, m: n % 3 })),
@@ -83,6 +84,18 @@ describe('a continuation', () => {
     await expect(runPage(text, source, { continuation, range: part })).rejects.toMatchObject({
       message: expect.stringContaining('run the query again'),
     })
+  })
+
+  test.each([
+    { kind: 'stream', after: 'rid000002', rowsGiven: 0 },
+    { kind: 'ranked', boundary: undefined },
+  ] as const)('that has rows to pass over is of no part of its range: $kind', (progress) => {
+    const owner = { queryHash: 'q', range: whole }
+    const at = (offset: number) => encodeContinuation({ ...progress, offset, limit: 5 }, owner)
+    const inPart = { queryHash: 'q', range: part }
+    expect(decodeContinuation(at(0), inPart)).toMatchObject({ offset: 0, limit: 5 })
+    expect(decodeContinuation(at(2), owner)).toMatchObject({ offset: 2, limit: 5 })
+    expect(() => decodeContinuation(at(2), inPart)).toThrow('run the query again')
   })
 
   test('is refused when a character was changed, added or lost', async () => {
