@@ -3,8 +3,6 @@ import { afterAll, expect, test } from 'vitest'
 import { CommitComparison } from './commit-comparison.ts'
 import type { CommitSequence, OperationShape } from './commit-steps.ts'
 
-// CI's slice of `npm run commit-function`.
-
 const server = await sharedPostgres()
 afterAll(() => server[Symbol.asyncDispose]())
 
