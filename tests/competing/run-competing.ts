@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MessageBroker } from '@tidemark/messaging'
-import { CrashProcess } from '../crash/crash-process.ts'
+import { CampaignProcess } from '../campaign/campaign-process.ts'
 import { generator } from '../crash/lane.ts'
 import type { StorePlace } from '../crash/store-place.ts'
 import { readConsumptionJournal } from './consumption-journal.ts'
@@ -16,6 +16,8 @@ const MAX_PAUSE_MS = 500
 const STOPPED_MS = 2 * LOCK_MS
 /** Without a message completed for so long, the run has failed. */
 const PATIENCE_MS = 60_000
+/** Of kills, and of stops. */
+const MIN_FAULTS = 3
 
 export interface CompetingResult extends ConsumptionVerdict {
   readonly kills: number
@@ -33,8 +35,6 @@ export async function runCompeting({
   seed,
   messages,
   processes,
-  minFaults = 3,
-  report,
 }: {
   /** For journals. */
   readonly folder: string
@@ -42,9 +42,6 @@ export async function runCompeting({
   readonly seed: number
   readonly messages: number
   readonly processes: number
-  /** Of kills, and of stops. @default 3 */
-  readonly minFaults?: number | undefined
-  readonly report: (line: string) => void
 }): Promise<CompetingResult> {
   await using store = await openBroker(place)
   const { broker } = store
@@ -65,7 +62,7 @@ export async function runCompeting({
       if (performance.now() - progress.atMs > PATIENCE_MS) {
         throw new Error(`${left} messages are left, and none was completed for a minute`)
       }
-      if (left === 0 && kills >= minFaults && stops >= minFaults) break
+      if (left === 0 && kills >= MIN_FAULTS && stops >= MIN_FAULTS) break
       if (left === 0) for (const id of await send(broker, BATCH, sent.size)) sent.add(id)
       if (kills <= stops) {
         await crowd.killOne(chance())
@@ -76,7 +73,7 @@ export async function runCompeting({
       }
     }
   } finally {
-    crowd.end()
+    await crowd.end()
   }
   const seconds = Math.round((performance.now() - beganMs) / 1000)
   const lines = crowd.journals.flatMap(readConsumptionJournal)
@@ -85,7 +82,6 @@ export async function runCompeting({
     if (verdict.counts[deed] === 0) throw new Error(`nothing was shown: 0 ${deed}`)
   }
   const faults = [...verdict.faults, ...(await store.check())]
-  for (const fault of faults.slice(0, 20)) report(fault)
   return { ...verdict, faults, kills, stops, seconds }
 }
 
@@ -129,7 +125,7 @@ async function messagesLeft(broker: MessageBroker): Promise<number> {
 class Crowd {
   readonly journals: string[] = []
   readonly #task: { readonly folder: string; readonly place: StorePlace; readonly seed: number }
-  readonly #members: CrashProcess<ConsumerMessage>[] = []
+  readonly #members: CampaignProcess<ConsumerMessage>[] = []
 
   constructor(task: { folder: string; place: StorePlace; seed: number }) {
     this.#task = task
@@ -140,7 +136,7 @@ class Crowd {
     const journal = join(folder, `consumer-${this.journals.length}.log`)
     const task = { place, seed: seed * 1_000 + this.journals.length, journal }
     this.journals.push(journal)
-    const member = new CrashProcess<ConsumerMessage>(
+    const member = new CampaignProcess<ConsumerMessage>(
       new URL('consumer.child.ts', import.meta.url),
       task,
     )
@@ -156,9 +152,9 @@ class Crowd {
 
   async stopOne(fraction: number): Promise<void> {
     const member = this.#members[Math.floor(fraction * this.#members.length)]
-    member?.signal('SIGSTOP')
+    member?.pause()
     await sleep(STOPPED_MS)
-    member?.signal('SIGCONT')
+    member?.resume()
   }
 
   /** Throws when a process ended by itself. */
@@ -166,7 +162,7 @@ class Crowd {
     for (const member of this.#members) member.assertAlive()
   }
 
-  end(): void {
-    for (const member of this.#members) member.end()
+  async end(): Promise<void> {
+    await Promise.all(this.#members.map((member) => member.end()))
   }
 }

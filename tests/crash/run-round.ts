@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { logSize, readAcknowledgements, type Acknowledgement } from './acknowledgements.ts'
-import { CrashProcess } from './crash-process.ts'
+import { CampaignProcess } from '../campaign/campaign-process.ts'
 import type { CrashScene, Writing } from './crash-scene.ts'
 import { openCrashStore } from './crash-store.ts'
 import { generator, type LaneState } from './lane.ts'
@@ -89,16 +89,16 @@ export async function runRound(
       (report === undefined ? '' : `, followed (${report.changes} changes)`)
     return { ...verdict, acknowledged: acknowledged.length, description }
   } finally {
-    for (const child of [...writers, follower]) child?.end()
+    await Promise.all([...writers, follower].map((child) => child?.end()))
   }
 }
 
-function startWriter(task: WriterTask): CrashProcess<WriterMessage> {
-  return new CrashProcess(new URL('writer.child.ts', import.meta.url), task)
+function startWriter(task: WriterTask): CampaignProcess<WriterMessage> {
+  return new CampaignProcess(new URL('writer.child.ts', import.meta.url), task)
 }
 
-function startFollower(task: FollowerTask): CrashProcess<FollowerMessage> {
-  return new CrashProcess(new URL('follower.child.ts', import.meta.url), task)
+function startFollower(task: FollowerTask): CampaignProcess<FollowerMessage> {
+  return new CampaignProcess(new URL('follower.child.ts', import.meta.url), task)
 }
 
 /** On a busy machine one more write may take longer than the whole time until the kill. */

@@ -60,7 +60,7 @@ export class FaultStage implements AsyncDisposable {
     options: Partial<HostProcessOptions> & { readonly label?: string | undefined } = {},
   ): Promise<HostProcess> {
     const { label, ...overrides } = options
-    const host = await HostProcess.start(
+    const host = await HostProcess.begin(
       {
         hostName,
         group: 'faults',

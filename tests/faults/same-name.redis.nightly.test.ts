@@ -29,11 +29,11 @@ test('LE-11 a second process of the same host name takes over cleanly and the fi
 
   // The first learned of it once, did nothing from then on, and never came back to take over in turn.
   const last = Math.max(...first.entries('dispatch').map(({ atMs }) => atMs))
-  const fenced = first.events('fenced')
+  const fenced = first.eventsNamed('fenced')
   expect(fenced).toHaveLength(1)
   expect(last).toBeLessThan(fenced[0]?.atMs ?? 0)
   expect(first.entries('joined')).toHaveLength(1)
-  expect(second.events('fenced')).toEqual([])
+  expect(second.eventsNamed('fenced')).toEqual([])
   const stored = first
     .entries('checkpoint')
     .filter(({ askedAtMs, code }) => askedAtMs > takenAt && code === undefined)

@@ -48,11 +48,11 @@ test('PH-10 a lease store that goes away and comes back: hosts stop by their dea
 
   await stage.redis.kill('SIGKILL')
   const lostAt = machineMs()
-  await until(() => hosts.every((host) => host.events('fenced').length > 0), {
+  await until(() => hosts.every((host) => host.eventsNamed('fenced').length > 0), {
     what: 'both fence themselves',
   })
   for (const host of hosts) {
-    expect(host.events('leaseStoreUnavailable').length).toBeGreaterThan(0)
+    expect(host.eventsNamed('leaseStoreUnavailable').length).toBeGreaterThan(0)
     await until(() => openLeases(host).size === 0, { what: 'closed' })
   }
   expect(stage.redis.running).toBe(false)
@@ -62,7 +62,7 @@ test('PH-10 a lease store that goes away and comes back: hosts stop by their dea
   const written = await writer.stop()
   await stage.untilDelivered(written)
   for (const host of hosts) {
-    expect(host.events('leaseStoreRecovered').length).toBeGreaterThan(0)
+    expect(host.eventsNamed('leaseStoreRecovered').length).toBeGreaterThan(0)
     expect(
       dispatchesPast(host.history, { openedBeforeMs: lostAt, deadlineMs: lostAt + TTL_MS }),
     ).toEqual([])
@@ -81,7 +81,7 @@ test('PH-10 a lease store that hangs for less than a session costs no lease', as
 
   stage.redis.pause()
   // The fault is felt: calls go without an answer.
-  await until(() => host.events('leaseStoreUnavailable').length > 0, {
+  await until(() => host.eventsNamed('leaseStoreUnavailable').length > 0, {
     what: 'a call that is not answered',
   })
   stage.redis.resume()
@@ -89,7 +89,7 @@ test('PH-10 a lease store that hangs for less than a session costs no lease', as
   await stage.untilDelivered(written)
 
   expect(await commandsProcessed(stage)).toBeGreaterThan(before)
-  expect(host.events('fenced')).toEqual([])
+  expect(host.eventsNamed('fenced')).toEqual([])
   expect(host.entries('open')).toHaveLength(opens)
 })
 
@@ -105,7 +105,7 @@ test('PH-4 I1 FLUSHALL under running hosts: leases are made anew when every sess
   // Read before the loss: this process may have to wait after it, while the hosts already count.
   const lostAt = machineMs()
   await stage.redis.admin.flushall()
-  await until(() => hosts.every((host) => host.events('recovered').length > 0), {
+  await until(() => hosts.every((host) => host.eventsNamed('recovered').length > 0), {
     what: 'every host has recovered',
   })
   await untilShared(hosts, RANGES)
@@ -113,8 +113,8 @@ test('PH-4 I1 FLUSHALL under running hosts: leases are made anew when every sess
   await stage.untilDelivered(written)
 
   for (const host of hosts) {
-    expect(host.events('leaseStoreLost')).toHaveLength(1)
-    expect(host.events('stopped')).toEqual([])
+    expect(host.eventsNamed('leaseStoreLost')).toHaveLength(1)
+    expect(host.eventsNamed('stopped')).toEqual([])
     // Nobody got a lease while another host might have worked on it still.
     const opened = host.entries('open').filter(({ atMs }) => atMs > lostAt)
     expect(opened.length).toBeGreaterThan(0)
@@ -145,8 +145,8 @@ test('PH-4 the store and all hosts die, and it comes back empty: only what the f
   const late = await stage.start('late')
   const written = await writer.stop()
   await stage.untilDelivered(written)
-  expect(late.events('leaseStoreLost')).toHaveLength(1)
-  expect(late.events('recovered')).toHaveLength(1)
+  expect(late.eventsNamed('leaseStoreLost')).toHaveLength(1)
+  expect(late.eventsNamed('recovered')).toHaveLength(1)
   const below = late.entries('dispatch').filter(({ lease, lsns }) => {
     const position = told.find(({ range }) => feedRangeId(range) === lease)
     return position === undefined || lsns.some((lsn) => lsn <= position.lsn)

@@ -132,12 +132,12 @@ test('PH-10 LE-4 a host cut off from Redis in either direction or both stops by 
     })
 
     const held = openLeases(cutOff)
-    const fenced = cutOff.events('fenced').length
+    const fenced = cutOff.eventsNamed('fenced').length
     const joined = cutOff.entries('joined').length
     const dropped = proxy.droppedBytes
     proxy.block(...directions)
     const cutAt = machineMs()
-    await until(() => cutOff.events('fenced').length > fenced, { what: 'a fences itself' })
+    await until(() => cutOff.eventsNamed('fenced').length > fenced, { what: 'a fences itself' })
     const takenAt = await untilTaken(other, held)
     console.log(`${cut}: taken over ${Math.round(takenAt - cutAt)} ms later, session ${TTL_MS} ms`)
     expect(held.size, cut).toBeGreaterThan(0)

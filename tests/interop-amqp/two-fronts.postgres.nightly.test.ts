@@ -3,7 +3,7 @@ import { EMULATOR_ACCESS_KEY } from '@tidemark/messaging/front'
 import { sharedPostgres, type SharedPostgres } from '@tidemark/testing/servers'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { FrontMessage } from '../crash/amqp/messages.ts'
-import { CrashProcess } from '../crash/crash-process.ts'
+import { CampaignProcess } from '../campaign/campaign-process.ts'
 import { openMessagingStore } from '../crash/messaging/messaging-store.ts'
 
 /* Two processes with a front each, on one PostgreSQL: as two machines of one installation. */
@@ -22,11 +22,11 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 let here: Front
 let there: Front
-const fronts: CrashProcess<FrontMessage>[] = []
+const fronts: CampaignProcess<FrontMessage>[] = []
 const clients: ServiceBusClient[] = []
 
 interface Front {
-  readonly process: CrashProcess<FrontMessage>
+  readonly process: CampaignProcess<FrontMessage>
   readonly client: ServiceBusClient
 }
 
@@ -47,7 +47,7 @@ afterEach(async () => {
 
 async function startFront(url: string): Promise<Front> {
   const task = { place: { kind: 'postgres', url }, port: 0 }
-  const front = new CrashProcess<FrontMessage>(
+  const front = new CampaignProcess<FrontMessage>(
     new URL('../crash/amqp/front.child.ts', import.meta.url),
     task,
   )

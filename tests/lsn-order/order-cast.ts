@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { CrashProcess } from '../crash/crash-process.ts'
+import { CampaignProcess } from '../campaign/campaign-process.ts'
 import { readAcknowledged, readPages, type AcknowledgedWrite } from './logs.ts'
 import type {
   FeedName,
@@ -27,7 +27,7 @@ export interface CastSizes {
 }
 
 interface Member<Message extends { readonly kind: string }> {
-  readonly process: CrashProcess<Message>
+  readonly process: CampaignProcess<Message>
   readonly log: string
 }
 
@@ -43,12 +43,12 @@ export interface CastReport {
 export class OrderCast {
   readonly #writers: readonly Member<OrderWriterMessage>[]
   readonly #readers: readonly Member<OrderReaderMessage>[]
-  readonly #changer: CrashProcess<OrderChangerMessage> | undefined
+  readonly #changer: CampaignProcess<OrderChangerMessage> | undefined
 
   private constructor(cast: {
     readonly writers: readonly Member<OrderWriterMessage>[]
     readonly readers: readonly Member<OrderReaderMessage>[]
-    readonly changer: CrashProcess<OrderChangerMessage> | undefined
+    readonly changer: CampaignProcess<OrderChangerMessage> | undefined
   }) {
     this.#writers = cast.writers
     this.#readers = cast.readers
@@ -94,7 +94,7 @@ export class OrderCast {
       for (const { process } of readers) await process.receive('started')
       await changer?.receive('started')
     } catch (error) {
-      cast.end()
+      await cast.end()
       throw error
     }
     return cast
@@ -137,22 +137,22 @@ export class OrderCast {
   }
 
   /** For cleaning up. */
-  end(): void {
-    for (const { process } of [...this.#writers, ...this.#readers]) process.end()
-    this.#changer?.end()
+  async end(): Promise<void> {
+    const others = [...this.#writers, ...this.#readers].map(({ process }) => process)
+    await Promise.all([...others, this.#changer].map((process) => process?.end()))
   }
 }
 
-function startWriter(task: OrderWriterTask): CrashProcess<OrderWriterMessage> {
-  return new CrashProcess(new URL('writer.child.ts', import.meta.url), task)
+function startWriter(task: OrderWriterTask): CampaignProcess<OrderWriterMessage> {
+  return new CampaignProcess(new URL('writer.child.ts', import.meta.url), task)
 }
 
-function startReader(task: OrderReaderTask): CrashProcess<OrderReaderMessage> {
-  return new CrashProcess(new URL('reader.child.ts', import.meta.url), task)
+function startReader(task: OrderReaderTask): CampaignProcess<OrderReaderMessage> {
+  return new CampaignProcess(new URL('reader.child.ts', import.meta.url), task)
 }
 
-function startChanger(task: OrderChangerTask): CrashProcess<OrderChangerMessage> {
-  return new CrashProcess(new URL('changer.child.ts', import.meta.url), task)
+function startChanger(task: OrderChangerTask): CampaignProcess<OrderChangerMessage> {
+  return new CampaignProcess(new URL('changer.child.ts', import.meta.url), task)
 }
 
 function sizeOf(file: string): number {

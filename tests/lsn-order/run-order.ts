@@ -76,7 +76,7 @@ export async function runOrder(run: OrderRun): Promise<OrderResult> {
     const found = await cast.finish()
     return { ...faults.counts(), ...(await judge({ feed, url, found, report })) }
   } finally {
-    cast.end()
+    await cast.end()
     await rm(folder, { recursive: true, force: true })
   }
 }

@@ -13,7 +13,7 @@ import {
 import { Pool } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openStore, verifyWebhook, type Collection, type WebhookEntry } from 'tidemark'
-import { CrashProcess } from '../crash/crash-process.ts'
+import { CampaignProcess } from '../campaign/campaign-process.ts'
 import type { Order, SyncMessage } from './sync-task.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 3).toString('base64')}`
@@ -69,8 +69,8 @@ test('JB-6 workers and servers that are killed in the middle leave every sink as
     partitionCount: 2,
     allVersions: { retentionSeconds: 3_600 },
   })
-  const child = (): CrashProcess<SyncMessage> =>
-    new CrashProcess<SyncMessage>(new URL('sync.child.ts', import.meta.url), {
+  const child = (): CampaignProcess<SyncMessage> =>
+    new CampaignProcess<SyncMessage>(new URL('sync.child.ts', import.meta.url), {
       folder,
       postgresUrl: postgres.url(),
       redisUrl: `redis://127.0.0.1:${redis.port}`,

@@ -210,7 +210,7 @@ class Soak {
     const reply = host.reply()
     host.tell(order)
     // The child answers so.
-    return (await Promise.race([reply, this.#deaths.get(host)])) as SoakCounts
+    return (await Promise.race([reply, this.#deaths.get(host)])) as unknown as SoakCounts
   }
 
   async #sample(): Promise<void> {

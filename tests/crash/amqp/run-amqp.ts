@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CrashProcess } from '../crash-process.ts'
+import { CampaignProcess } from '../../campaign/campaign-process.ts'
 import { generator } from '../lane.ts'
 import { lookEverywhere, type MessagePlaces } from '../messaging/look-everywhere.ts'
 import { readMessageJournal, type JournalLine } from '../messaging/message-journal.ts'
@@ -77,8 +77,8 @@ class AmqpRun implements AsyncDisposable {
   readonly #place: StorePlace
   readonly #journal: string
   readonly #patientJournal: string
-  readonly #clients: CrashProcess<ClientsMessage>
-  #front: CrashProcess<FrontMessage>
+  readonly #clients: CampaignProcess<ClientsMessage>
+  #front: CampaignProcess<FrontMessage>
   readonly #port: number
   readonly #ledger = new MessageLedger()
   readonly #order = new SessionOrder()
@@ -87,13 +87,13 @@ class AmqpRun implements AsyncDisposable {
   /** Lines of the patient client's journal at each kill. */
   readonly #kills: number[] = []
 
-  private constructor(task: ClientsTask, place: StorePlace, front: CrashProcess<FrontMessage>) {
+  private constructor(task: ClientsTask, place: StorePlace, front: CampaignProcess<FrontMessage>) {
     this.#place = place
     this.#journal = task.journal
     this.#patientJournal = task.patientJournal
     this.#front = front
     this.#port = task.port
-    this.#clients = new CrashProcess(new URL('clients.child.ts', import.meta.url), task)
+    this.#clients = new CampaignProcess(new URL('clients.child.ts', import.meta.url), task)
   }
 
   static async start(folder: string, seed: number): Promise<AmqpRun> {
@@ -165,10 +165,8 @@ class AmqpRun implements AsyncDisposable {
     }
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    this.#clients.end()
-    this.#front.end()
-    return Promise.resolve()
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.#clients.end(), this.#front.end()])
   }
 
   async #go(): Promise<void> {
@@ -232,8 +230,8 @@ class AmqpRun implements AsyncDisposable {
   }
 }
 
-function startFront(task: FrontTask): CrashProcess<FrontMessage> {
-  return new CrashProcess(new URL('front.child.ts', import.meta.url), task)
+function startFront(task: FrontTask): CampaignProcess<FrontMessage> {
+  return new CampaignProcess(new URL('front.child.ts', import.meta.url), task)
 }
 
 function acknowledgedOf(lines: readonly JournalLine[]): number {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { logSize } from '../acknowledgements.ts'
-import { CrashProcess } from '../crash-process.ts'
+import { CampaignProcess } from '../../campaign/campaign-process.ts'
 import type { CrashScene, Writing } from '../crash-scene.ts'
 import { generator } from '../lane.ts'
 import { safely, type StorePlace } from '../store-place.ts'
@@ -92,7 +92,7 @@ export async function runFeatureRound(task: FeatureRound): Promise<FeatureRoundF
     if (archiveDies) await archive?.kill()
     else await endArchive(archive)
   } finally {
-    for (const child of [...writers, archive]) child?.end()
+    await Promise.all([...writers, archive].map((child) => child?.end()))
   }
   const journals = [...files, events].map((file) => readJournal<JournalEntry>(file))
   const follower = archive === undefined ? 'nobody follows' : archiveDies ? 'killed' : 'followed'
@@ -100,21 +100,23 @@ export async function runFeatureRound(task: FeatureRound): Promise<FeatureRoundF
   return { journals, description }
 }
 
-function startWriter(task: FeatureWriterTask): CrashProcess<FeatureWriterMessage> {
-  return new CrashProcess(new URL('writer.child.ts', import.meta.url), task)
+function startWriter(task: FeatureWriterTask): CampaignProcess<FeatureWriterMessage> {
+  return new CampaignProcess(new URL('writer.child.ts', import.meta.url), task)
 }
 
 /** `events` is where it notes what it did in the background. */
 export function startArchive(
   folder: string,
   { place, events }: { readonly place: StorePlace; readonly events: string },
-): CrashProcess<ArchiveMessage> {
+): CampaignProcess<ArchiveMessage> {
   const task: ArchiveTask = { place: safely(place), journal: archiveFile(folder), events }
-  return new CrashProcess(new URL('archive.child.ts', import.meta.url), task)
+  return new CampaignProcess(new URL('archive.child.ts', import.meta.url), task)
 }
 
 /** Has it read to the end. */
-export async function endArchive(archive: CrashProcess<ArchiveMessage> | undefined): Promise<void> {
+export async function endArchive(
+  archive: CampaignProcess<ArchiveMessage> | undefined,
+): Promise<void> {
   archive?.tell('stop')
   await archive?.receive('caughtUp')
   await archive?.finished()

@@ -117,7 +117,7 @@ async function drain(folder: string, scene: CrashScene): Promise<number> {
     await archive.receive('following')
     await endArchive(archive)
   } finally {
-    archive.end()
+    await archive.end()
   }
   return folded
 }

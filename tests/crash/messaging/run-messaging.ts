@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { logSize } from '../acknowledgements.ts'
-import { CrashProcess } from '../crash-process.ts'
+import { CampaignProcess } from '../../campaign/campaign-process.ts'
 import { FolderScene, type CrashScene, type Writing } from '../crash-scene.ts'
 import { generator } from '../lane.ts'
 import { safely, type StorePlace } from '../store-place.ts'
@@ -113,13 +113,13 @@ async function killOnce({
     await scene.disturb(round, writing)
     for (const worker of workers) await worker.kill()
   } finally {
-    for (const worker of workers) worker.end()
+    await Promise.all(workers.map((worker) => worker.end()))
   }
   return journals.map(readMessageJournal)
 }
 
-function start(task: WorkerTask): CrashProcess<WorkerMessage> {
-  return new CrashProcess(new URL('worker.child.ts', import.meta.url), task)
+function start(task: WorkerTask): CampaignProcess<WorkerMessage> {
+  return new CampaignProcess(new URL('worker.child.ts', import.meta.url), task)
 }
 
 /** On a busy machine the first messages may take longer than the whole time until the kill. */

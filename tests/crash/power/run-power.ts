@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CrashProcess } from '../crash-process.ts'
+import { CampaignProcess } from '../../campaign/campaign-process.ts'
 import { generator } from '../lane.ts'
 import { beginKeeping, buildShim, losePower } from './power-loss.ts'
 import { openPowerStore, type PowerStore } from './power-store.ts'
@@ -110,7 +110,7 @@ async function writeAndDie(run: {
     const bootId = `boot-${round}`
     const task: PowerTask = { folder: store, bootId, seed, round, share, syncShare, log }
     const program = new URL('power.child.ts', import.meta.url)
-    return new CrashProcess<{ readonly kind: 'writing' }>(program, task, { env })
+    return new CampaignProcess<{ readonly kind: 'writing' }>(program, task, { env })
   })
   try {
     await Promise.all(writers.map((writer) => writer.receive('writing')))
@@ -121,7 +121,7 @@ async function writeAndDie(run: {
     await sleep(MIN_WRITING_MS + chance() * (MAX_WRITING_MS - MIN_WRITING_MS))
     await Promise.all(writers.map((writer) => writer.kill()))
   } finally {
-    for (const writer of writers) writer.end()
+    await Promise.all(writers.map((writer) => writer.end()))
   }
   return logs
 }

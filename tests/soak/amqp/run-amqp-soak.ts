@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CrashProcess } from '../../crash/crash-process.ts'
+import { CampaignProcess } from '../../campaign/campaign-process.ts'
 import { openFilesOf } from '../holdings.ts'
 import type { SoakOptions, SoakResult } from '../run-soak.ts'
 import type { Measure } from '../soak-verdict.ts'
@@ -30,12 +30,12 @@ export async function runAmqpSoak({
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-soak-amqp-'))
   await using resources = new AsyncDisposableStack()
   resources.defer(() => rm(folder, { recursive: true, force: true }))
-  const front = new CrashProcess<FrontMessage>(new URL('front.child.ts', import.meta.url), {
+  const front = new CampaignProcess<FrontMessage>(new URL('front.child.ts', import.meta.url), {
     folder: join(folder, 'store'),
   })
   resources.defer(() => front.end())
   const { port } = await front.receive('listening')
-  const load = new CrashProcess<LoadMessage>(new URL('load.child.ts', import.meta.url), { port })
+  const load = new CampaignProcess<LoadMessage>(new URL('load.child.ts', import.meta.url), { port })
   resources.defer(() => load.end())
   const points = new Map<Measure, { readonly x: number; readonly y: number }[]>()
   const startMs = performance.now()
@@ -68,7 +68,7 @@ export async function runAmqpSoak({
 }
 
 async function holdingsOf(
-  front: CrashProcess<FrontMessage>,
+  front: CampaignProcess<FrontMessage>,
 ): Promise<readonly (readonly [Measure, number])[]> {
   front.tell('sample')
   const { heapBytes, residentBytes, resources, rheaLinks } = await front.receive('holdings')
