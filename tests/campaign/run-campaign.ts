@@ -29,7 +29,7 @@ export interface Campaign<O extends Options> {
   readonly usage: string
   readonly options: O
   readonly check?: (values: ValuesOf<O>) => void
-  run(values: ValuesOf<O>, run: CampaignRun): Promise<CampaignVerdict>
+  readonly run: (values: ValuesOf<O>, run: CampaignRun) => Promise<CampaignVerdict>
 }
 
 const SEED_USAGE = '\n\n  --seed N  of what happens by chance (default: random, printed)'

@@ -89,7 +89,7 @@ export async function runRound(
       (report === undefined ? '' : `, followed (${report.changes} changes)`)
     return { ...verdict, acknowledged: acknowledged.length, description }
   } finally {
-    await Promise.all([...writers, follower].map((child) => child?.end()))
+    for (const child of [...writers, follower]) await child?.end()
   }
 }
 

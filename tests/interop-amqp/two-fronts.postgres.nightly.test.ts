@@ -42,7 +42,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.close()
-  for (const front of fronts.splice(0)) front.end()
+  for (const front of fronts.splice(0)) await front.end()
 })
 
 async function startFront(url: string): Promise<Front> {

@@ -138,8 +138,8 @@ export class OrderCast {
 
   /** For cleaning up. */
   async end(): Promise<void> {
-    const others = [...this.#writers, ...this.#readers].map(({ process }) => process)
-    await Promise.all([...others, this.#changer].map((process) => process?.end()))
+    for (const { process } of [...this.#writers, ...this.#readers]) await process.end()
+    await this.#changer?.end()
   }
 }
 

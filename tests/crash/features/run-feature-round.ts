@@ -92,7 +92,7 @@ export async function runFeatureRound(task: FeatureRound): Promise<FeatureRoundF
     if (archiveDies) await archive?.kill()
     else await endArchive(archive)
   } finally {
-    await Promise.all([...writers, archive].map((child) => child?.end()))
+    for (const child of [...writers, archive]) await child?.end()
   }
   const journals = [...files, events].map((file) => readJournal<JournalEntry>(file))
   const follower = archive === undefined ? 'nobody follows' : archiveDies ? 'killed' : 'followed'
