@@ -62,7 +62,7 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: SlowFirst },
     // Worker threads and child processes that pass `process.execArgv` on find the sources too.
-    setupFiles: ['scripts/property-seed.ts'],
+    setupFiles: ['scripts/property-seed.ts', 'scripts/client-sockets.ts'],
     execArgv: ['--conditions=@tidemark/source'],
     // Real servers and processes on a busy machine: these only end what hangs.
     testTimeout: 180_000,
