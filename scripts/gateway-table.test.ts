@@ -40,6 +40,29 @@ test('cases alone, of tables, and of tables of features are counted', () => {
   ])
 })
 
+test('of a suite those cases are read that every driver runs', () => {
+  const family = (parameter: string) => `
+const TWO = { a: 1, b: 2 }
+export function family(${parameter}): void {
+  describe.each(BOTH)('in a %s', () => {
+    const three = [...Object.entries(TWO), 'c']
+    test.each(three)('row %s', () => {})
+    test.each(Object.keys({ ...TWO, ...(!isByClient && { c: 3 }) }))('key %s', () => {})
+    test.skipIf(isByClient)('of the broker', () => {})
+  })
+}`
+  expect(readCases('x.ts', family('{ open }: CaseParts'))).toEqual([
+    {
+      name: 'in a …',
+      cases: [
+        { name: 'row …', count: 6 },
+        { name: 'key …', count: 4 },
+      ],
+    },
+  ])
+  expect(readCases('x.ts', family('open: OpenNamespace'))).toEqual([])
+})
+
 test('a title or a list that cannot be read is an error, not a case less', () => {
   const inside = (line: string) => `describe('One', () => { ${line} })`
   expect(() => readCases('x.test.ts', inside('test(title, () => {})'))).toThrow('title')

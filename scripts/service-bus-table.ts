@@ -5,24 +5,33 @@ import { countCases, featuresAsMarkdown, readSuite } from './gateway-table/read-
 import { firstSentence, readRules, type Rule } from './spec-rules/read-rules.ts'
 import { ROOT } from './repository.ts'
 
-const SUITE = join(ROOT, 'tests/interop-amqp')
+const OF_THE_WIRE = join(ROOT, 'tests/interop-amqp')
+const SUITE = join(ROOT, 'packages/testing/src/conformance/messaging')
 const RULES = 'messages.md'
 const PAGE = join(ROOT, 'docs/spec/service-bus-client.md')
 const RULE_ID = /\b(?:EXP|SCH|SES|TMP|SET|TOP)-\d+\b/g
 
 /** Files in the order in which their features are listed; those that are not named here come last. */
+const SUITE_ORDER = [
+  'settlement',
+  'refusals',
+  'scheduling',
+  'expiry',
+  'expiry-decisions',
+  'sessions',
+  'sessions-expiry',
+  'topics',
+  'forwarding',
+  'temporary',
+]
 const ORDER = [
   'send',
   'values',
   'receive',
   'settle',
-  'dead-letters',
-  'schedule',
   'expiry',
   'sessions',
   'topics',
-  'forwarding',
-  'temporary',
   'access',
   'disconnects',
   'fronts',
@@ -32,9 +41,9 @@ const ORDER = [
   'administration-topics',
 ]
 
-/** Cases of the clients of others, in the order of the page. */
+/** Cases of the clients of others, in the order of the page: the suite by their driver, and what is of the wire only. */
 export function readClientCases(): readonly Feature[] {
-  return readSuite(SUITE, ORDER)
+  return [...readSuite(SUITE, SUITE_ORDER, '.ts'), ...readSuite(OF_THE_WIRE, ORDER)]
 }
 
 export function readMessageRules(): readonly Rule[] {
@@ -51,8 +60,9 @@ export function clientPage(features: readonly Feature[], rules: readonly Rule[])
   return `# What Service Bus clients can do here
 
 The unmodified \`@azure/service-bus\` client, and Qpid Proton for Python as a client of another family, do what this page lists. Each line is
-a case of [\`tests/interop-amqp\`](../../tests/interop-amqp), which runs with every change. This page is written by
-\`node scripts/service-bus-table.ts\` from the names of the cases.
+a case that runs with every change. The first ones are those of the [suite of messages](../../packages/testing/src/conformance/messaging), which
+the broker passes, too: what is true of a queue here is true of it over AMQP. The others, from *Sending* on, are in
+[\`tests/interop-amqp\`](../../tests/interop-amqp). This page is written by \`node scripts/service-bus-table.ts\` from the names of the cases.
 
 ## By rule
 

@@ -1,4 +1,10 @@
-import { parseSync, type CallExpression, type Expression, type Node } from 'oxc-parser'
+import {
+  parseSync,
+  type CallExpression,
+  type Expression,
+  type Node,
+  type ParamPattern,
+} from 'oxc-parser'
 
 /** Cases of one feature: what a `describe` of the interop suite holds. */
 export interface Feature {
@@ -14,35 +20,57 @@ export interface NamedCase {
 }
 
 /** Lists that tables are made of, by the name of their constant. */
-type Lists = ReadonlyMap<string, number>
+type Lists = Map<string, number>
+
+/** Parameter of a function with cases of a suite that every driver runs. */
+const EVERY_DRIVER = 'CaseParts'
+/** Lists of other files. */
+const SHARED_LISTS = [['BOTH', 2]] as const
 
 /**
- * The features and cases of one test file, without running it: `describe` and `test`, alone or with `.each` over a list
- * that stands in the file.
+ * The features and cases of one test file, or of one file of a suite for a driver, without running it: `describe` and `test`,
+ * alone or with `.each` over a list that stands in the file. What a suite runs on a condition, no driver runs.
  *
  * @throws when a title or a list cannot be read, so that no case is left out unseen
  */
 export function readCases(path: string, text: string): readonly Feature[] {
   const { program } = parseSync(path, text)
-  const lists = new Map<string, number>()
-  const features: Feature[] = []
-  for (const statement of program.body) {
-    if (statement.type === 'VariableDeclaration') {
-      for (const { id, init } of statement.declarations) {
-        const length = init && lengthOf(init, lists)
-        if (id.type === 'Identifier' && typeof length === 'number') lists.set(id.name, length)
-      }
-    }
-    if (statement.type !== 'ExpressionStatement') continue
-    const call = knownCall(statement.expression, 'describe', { path, lists })
-    if (call === undefined) continue
-    const cases = casesIn(call.body, { path, lists }).map(({ name, count }) => ({
-      name,
-      count: count * call.count,
-    }))
-    features.push({ name: call.title, cases })
+  const source = { path, lists: new Map<string, number>(SHARED_LISTS) }
+  return program.body.flatMap((statement) => featuresOf(statement, source))
+}
+
+function featuresOf(statement: Node, source: Source): readonly Feature[] {
+  noteLists(statement, source.lists)
+  if (statement.type === 'ExportNamedDeclaration' && statement.declaration !== null) {
+    const { declaration } = statement
+    if (declaration.type !== 'FunctionDeclaration' || declaration.body === null) return []
+    const isOfDriver = declaration.params.some((parameter) => typeOf(parameter) === EVERY_DRIVER)
+    return isOfDriver ? declaration.body.body.flatMap((inner) => featuresOf(inner, source)) : []
   }
-  return features
+  if (statement.type !== 'ExpressionStatement') return []
+  const call = knownCall(statement.expression, 'describe', source)
+  if (call === undefined) return []
+  const cases = casesIn(call.body, source).map(({ name, count }) => ({
+    name,
+    count: count * call.count,
+  }))
+  return [{ name: call.title, cases }]
+}
+
+/** The name of a parameter's type. */
+function typeOf(parameter: ParamPattern): string | undefined {
+  const annotation = 'typeAnnotation' in parameter ? parameter.typeAnnotation : undefined
+  const type = annotation?.typeAnnotation
+  if (type?.type !== 'TSTypeReference' || type.typeName.type !== 'Identifier') return undefined
+  return type.typeName.name
+}
+
+function noteLists(statement: Node, lists: Map<string, number>): void {
+  if (statement.type !== 'VariableDeclaration') return
+  for (const { id, init } of statement.declarations) {
+    const length = init && lengthOf(init, lists)
+    if (id.type === 'Identifier' && typeof length === 'number') lists.set(id.name, length)
+  }
 }
 
 interface Source {
@@ -58,6 +86,7 @@ interface KnownCall {
 
 function casesIn(body: readonly Node[], source: Source): NamedCase[] {
   return body.flatMap((node) => {
+    noteLists(node, source.lists)
     if (node.type !== 'ExpressionStatement') return []
     const call = knownCall(node.expression, 'test', source)
     return call === undefined ? [] : [{ name: call.title, count: call.count }]
@@ -101,7 +130,19 @@ function eachCount(callee: Expression, name: string, lists: Lists): number | und
 function lengthOf(list: Expression, lists: Lists): number | undefined {
   switch (list.type) {
     case 'ArrayExpression':
-      return list.elements.length
+      return sum(list.elements.map((element) => elementLength(element, lists)))
+    case 'ObjectExpression':
+      return sum(list.properties.map((property) => elementLength(property, lists)))
+    case 'CallExpression': {
+      // `Object.entries(list)`, `Object.keys(list)`
+      const [of] = list.arguments
+      const isOfObject =
+        list.callee.type === 'MemberExpression' && isNamed(list.callee.object, 'Object')
+      return isOfObject && of && of.type !== 'SpreadElement' ? lengthOf(of, lists) : undefined
+    }
+    case 'LogicalExpression':
+      return 0
+    case 'ParenthesizedExpression':
     case 'TSAsExpression':
       return lengthOf(list.expression, lists)
     case 'Identifier':
@@ -109,6 +150,15 @@ function lengthOf(list: Expression, lists: Lists): number | undefined {
     default:
       return undefined
   }
+}
+
+function elementLength(element: Node | null, lists: Lists): number {
+  if (element?.type !== 'SpreadElement') return 1
+  return lengthOf(element.argument, lists) ?? Number.NaN
+}
+
+function sum(lengths: readonly number[]): number {
+  return lengths.reduce((total, length) => total + length, 0)
 }
 
 function isNamed(node: Node, name: string): boolean {

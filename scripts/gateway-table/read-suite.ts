@@ -2,14 +2,21 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readCases, type Feature } from './read-cases.ts'
 
-/** All features of a folder's tests. Files stand in this order; those that it does not name come last. */
-export function readSuite(folder: string, order: readonly string[]): readonly Feature[] {
+/**
+ * All features of a folder's tests, or of a suite that drivers run. Files stand in this order; those that it does not name
+ * come last.
+ */
+export function readSuite(
+  folder: string,
+  order: readonly string[],
+  ending: '.test.ts' | '.ts' = '.test.ts',
+): readonly Feature[] {
   const place = (file: string): number => {
-    const index = order.indexOf(file.replace('.test.ts', ''))
+    const index = order.indexOf(file.replace(ending, ''))
     return index === -1 ? order.length : index
   }
   return readdirSync(folder)
-    .filter((file) => file.endsWith('.test.ts'))
+    .filter((file) => file.endsWith(ending))
     .toSorted((a, b) => place(a) - place(b))
     .flatMap((file) => readCases(file, readFileSync(join(folder, file), 'utf8')))
 }

@@ -1,17 +1,8 @@
-import { createHmac } from 'node:crypto'
 import type { ServiceBusClient } from '@azure/service-bus'
 import { describe, expect, test } from 'vitest'
 import { bodies, only } from './client-entity.ts'
-import {
-  codeOf,
-  LISTENER,
-  Namespace,
-  POLICIES,
-  refusal,
-  ROOT,
-  SENDER,
-  type Credentials,
-} from './interop-amqp.fixture.ts'
+import { LISTENER, POLICIES, ROOT, sasToken, SENDER, type Credentials } from './credentials.ts'
+import { codeOf, Namespace, refusal } from './interop-amqp.fixture.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -215,12 +206,3 @@ describe('Keys, rights and tokens', () => {
 })
 
 /** A shared access signature as every Service Bus library makes them. */
-function sasToken(
-  { name, key }: Credentials,
-  { resource, expiresMs }: { readonly resource: string; readonly expiresMs: number },
-): string {
-  const sr = encodeURIComponent(resource)
-  const se = Math.floor(expiresMs / 1000)
-  const sig = createHmac('sha256', key).update(`${sr}\n${se}`).digest('base64')
-  return `SharedAccessSignature sr=${sr}&sig=${encodeURIComponent(sig)}&se=${se}&skn=${name}`
-}

@@ -14,29 +14,13 @@ import {
   type AmqpServerOptions,
   type RunningAmqpServer,
 } from '@tidemark/messaging-amqp'
-import type { AccessPolicy } from '@tidemark/messaging/front'
 import type { Database, Store } from '@tidemark/store'
 import { openMemoryStore } from '@tidemark/testing'
 import { startTcpProxy, type TcpProxy } from '@tidemark/testing/servers'
 import { expect } from 'vitest'
 import { ClientEntity } from './client-entity.ts'
+import { POLICIES, ROOT, type Credentials } from './credentials.ts'
 import { JumpingClock } from './jumping-clock.ts'
-
-export interface Credentials {
-  readonly name: string
-  readonly key: string
-}
-
-/** What the connection string of Microsoft's emulator has. */
-export const ROOT: Credentials = { name: 'RootManageSharedAccessKey', key: 'SAS_KEY_VALUE' }
-export const SENDER: Credentials = { name: 'sender', key: 'bm90IGEgc2VjcmV0LCBzZW5k' }
-export const LISTENER: Credentials = { name: 'listener', key: 'bm90IGEgc2VjcmV0LCBsaXN0ZW4=' }
-
-export const POLICIES: readonly AccessPolicy[] = [
-  { name: ROOT.name, keys: [ROOT.key], rights: ['Listen', 'Send', 'Manage'] },
-  { name: SENDER.name, keys: [SENDER.key], rights: ['Send'] },
-  { name: LISTENER.name, keys: [LISTENER.key], rights: ['Listen'] },
-]
 
 /** Bounds low enough for every period that a case names. */
 const LIMITS = {

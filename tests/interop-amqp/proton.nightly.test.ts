@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { bodies, only } from './client-entity.ts'
-import { LISTENER, Namespace, ROOT, SENDER } from './interop-amqp.fixture.ts'
+import { LISTENER, ROOT, SENDER } from './credentials.ts'
+import { Namespace } from './interop-amqp.fixture.ts'
 import { ProtonClient, ProtonError } from './proton.fixture.ts'
 
 const BODIES = [

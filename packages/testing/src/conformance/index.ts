@@ -42,3 +42,14 @@ export { messagingConformance } from './messaging/suite.ts'
 export type { MessagingConformance, MessagingStore } from './messaging/fixtures.ts'
 export { messageRowsConformance } from './message-rows/suite.ts'
 export type { MessageRowsConformance, MessageRowsUnderTest } from './message-rows/suite.ts'
+export type {
+  ConnectedClient,
+  EntityName,
+  MessagingClient,
+  MessagingDriver,
+  TestedBatch,
+  TestedReceiver,
+  TestedRule,
+  TestedSender,
+  TestedSession,
+} from './messaging/messaging-client.ts'

@@ -3,15 +3,21 @@ import type { MessageEngine } from '@tidemark/store/messages'
 import { settle } from '../../platform/settle.ts'
 
 /** Rounds of ready work in which a broker must have asked for what it is going to ask for. */
-const TURNS = 4
+const BROKER_TURNS = 4
 
 /**
  * Counts the calls that brokers make of the engine, so that a test knows when nothing happens any more until time
  * passes, however long a disk or a server takes.
  */
 export class CountedCalls {
+  readonly #turns: number
   #open = 0
   #changed: PromiseWithResolvers<void> = Promise.withResolvers()
+
+  /** `turns`: rounds of ready work in which a client must have asked, too, if there is one before the broker. */
+  constructor(turns: number = BROKER_TURNS) {
+    this.#turns = turns
+  }
 
   /** The same database, whose engine of messages counts. */
   database(database: Database): Database {
@@ -31,7 +37,7 @@ export class CountedCalls {
   /** Resolves when no call is on its way, and none follows without time passing. */
   async settled(): Promise<void> {
     for (;;) {
-      await settle(TURNS)
+      await settle(this.#turns)
       if (this.#open === 0) return
       await this.#changed.promise
     }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { BOTH, type OpenNamespace } from './fixtures.ts'
+import { BOTH, type CaseParts } from './fixtures.ts'
 import { bodies, receiveNow } from './tested-entity.ts'
 
 const DEAD_LETTERING = { deadLetteringOnMessageExpiration: true }
 const HOUR_MS = 3_600_000
 
 /** What the rules of expiry leave open, and we have decided. */
-export function messagingExpiryDecisions(open: OpenNamespace, openAlone: OpenNamespace): void {
+export function messagingExpiryDecisions({ open, openAlone }: CaseParts): void {
   describe.each(BOTH)('expiry as we decided, in a %s', (kind) => {
     test('EXP-26 peeks, senders and receivers of the dead-letter queue are no listeners', async () => {
       const space = await open()
@@ -65,7 +65,7 @@ export function messagingExpiryDecisions(open: OpenNamespace, openAlone: OpenNam
       const entity = await space.receiving(kind, DEAD_LETTERING)
       await entity.send({ body: 'a', timeToLive: 900 }, { body: 'b', timeToLive: 901 })
       await space.at(900)
-      const received = await Promise.all([1, 2].map(() => receiveNow(entity.receiver, 5)))
+      const received = await Promise.all([1, 2].map(() => receiveNow(entity.attach(), 5)))
       expect(bodies(received.flat())).toEqual(['b'])
     })
 

@@ -11,7 +11,13 @@ import type { Database, Store } from '@tidemark/store'
 import { SeededRandom } from '../../simulation/time/seeded-random.ts'
 import type { SimulatedClock } from '../../simulated-clock.ts'
 import type { CountedCalls } from './counted-engine.ts'
-import { TestedEntity, type EntityName } from './tested-entity.ts'
+import type {
+  ConnectedClient,
+  EntityName,
+  MessagingClient,
+  MessagingDriver,
+} from './messaging-client.ts'
+import { TestedEntity } from './tested-entity.ts'
 
 /** One store, opened on storage of its own. */
 export interface MessagingStore {
@@ -24,12 +30,23 @@ export interface MessagingStore {
 
 export interface MessagingConformance {
   readonly name: string
+  /** How cases reach entities. With one, only what it can do is run. @default the broker itself */
+  readonly driver?: MessagingDriver | undefined
   /** Opens a store on storage of its own. `clock` must be its clock, and that of all that `openAgain` opens. */
   open(options: { readonly clock: Clock }): Promise<MessagingStore>
 }
 
 /** Opens a namespace for one test. */
 export type OpenNamespace = (options?: NamespaceOptions) => Promise<TestedNamespace>
+
+/** What a family of cases is run with. */
+export interface CaseParts {
+  readonly open: OpenNamespace
+  /** On a store of its own, for a case that closes it or sets the clock back. */
+  readonly openAlone: OpenNamespace
+  /** A client of another protocol is before the broker, and `test.skipIf` leaves out what it cannot say or wait for. */
+  readonly isByClient: boolean
+}
 
 /** A queue, and a subscription that gets everything that its topic gets: whatever receives does it in both. */
 export type ReceivingKind = 'queue' | 'subscription'
@@ -56,6 +73,14 @@ export function storeClockOf(simulated: SimulatedClock): Clock {
   }
 }
 
+/** What a namespace is opened with. */
+export interface NamespaceParts {
+  readonly clock: SimulatedClock
+  readonly calls: CountedCalls
+  readonly options: NamespaceOptions
+  readonly driver: MessagingDriver | undefined
+}
+
 /** A namespace under test, with a clock that passes only when the test says so. */
 export class TestedNamespace {
   readonly clock: SimulatedClock
@@ -66,19 +91,9 @@ export class TestedNamespace {
   readonly #brokers: MessageBroker[] = []
   #startMs: number
   #broker: MessageBroker
+  #connected: ConnectedClient | undefined
 
-  private constructor(
-    under: MessagingStore,
-    {
-      clock,
-      calls,
-      options,
-    }: {
-      readonly clock: SimulatedClock
-      readonly calls: CountedCalls
-      readonly options: NamespaceOptions
-    },
-  ) {
+  private constructor(under: MessagingStore, { clock, calls, options }: NamespaceParts) {
     this.clock = clock
     this.#under = under
     this.#calls = calls
@@ -89,19 +104,14 @@ export class TestedNamespace {
   }
 
   /** A namespace without entities. Those of an earlier test are deleted. */
-  static async open(
-    under: MessagingStore,
-    parts: {
-      readonly clock: SimulatedClock
-      readonly calls: CountedCalls
-      readonly options: NamespaceOptions
-    },
-  ): Promise<TestedNamespace> {
+  static async open(under: MessagingStore, parts: NamespaceParts): Promise<TestedNamespace> {
     const database = await under.store.createDatabaseIfNotExists(DATABASE)
     await using broker = openMessaging(parts.calls.database(database), { clock: parts.clock })
     for (const { name } of await broker.listQueues()) await broker.deleteQueue(name)
     for (const { name } of await broker.listTopics()) await broker.deleteTopic(name)
-    return new TestedNamespace(under, parts)
+    const namespace = new TestedNamespace(under, parts)
+    namespace.#connected = await parts.driver?.connect(namespace.broker)
+    return namespace
   }
 
   get broker(): MessageBroker {
@@ -179,9 +189,17 @@ export class TestedNamespace {
     return this.subscription('t', 's', options)
   }
 
-  /** An entity, through this broker. */
+  /** An entity, through this broker or the client of the driver. */
   entity(name: EntityName): TestedEntity {
-    return new TestedEntity(this.#broker, name, () => this.settled())
+    return new TestedEntity(name, {
+      broker: this.#broker,
+      client: this.#client,
+      settled: () => this.settled(),
+    })
+  }
+
+  get #client(): MessagingClient {
+    return this.#connected?.client ?? this.#broker
   }
 
   /** One more broker on the same store, as another part of the program would open it. */
@@ -220,6 +238,7 @@ export class TestedNamespace {
   }
 
   async close(): Promise<void> {
+    await this.#connected?.[Symbol.asyncDispose]()
     await this.#closeBrokers()
     for (const store of this.#stores) if (store !== this.#under.store) await store.close()
   }

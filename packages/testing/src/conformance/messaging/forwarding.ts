@@ -1,19 +1,21 @@
 import type { Message } from '@tidemark/messaging'
 import { describe, expect, test } from 'vitest'
-import { BOTH, rejection, type OpenNamespace } from './fixtures.ts'
+import { BOTH, rejection, type CaseParts } from './fixtures.ts'
 import { bodies, receiveNow } from './tested-entity.ts'
 
 /** Entities that pass their messages on. */
-export function messagingForwarding(open: OpenNamespace): void {
+export function messagingForwarding({ open }: CaseParts): void {
   describe.each(BOTH)('forwarding from a %s', (kind) => {
     test('SET-13 SET-18 messages move on, in order, and keep their first number', async () => {
       const space = await open()
       const target = await space.queue('target')
       await target.send('before')
       const source = await space.receiving(kind, { forwardTo: 'target' })
-      await source.send('a', 'b')
+      const sent = { messageId: 'm', subject: 's', applicationProperties: { n: 1 } }
+      await source.send({ body: 'a', ...sent }, 'b')
       await source.send('c')
       const messages = await target.receive()
+      expect(messages[1]).toMatchObject(sent)
       expect(
         messages.map(({ body, sequenceNumber, enqueuedSequenceNumber }) => [
           body,
@@ -92,15 +94,42 @@ export function messagingForwarding(open: OpenNamespace): void {
       expect(await source.places()).toEqual({ here: [], dead: [] })
     })
 
+    test.each([
+      ['TTLExpiredException', { deadLetteringOnMessageExpiration: true }, 900],
+      ['MaxDeliveryCountExceeded', { maxDeliveryCount: 1 }, 0],
+    ])('SET-14 to a topic, too, with the reason %s', async (deadLetterReason, options, ms) => {
+      const space = await open()
+      await space.topic('graves')
+      const target = await space.subscription('graves', 's')
+      const source = await space.receiving(kind, {
+        ...options,
+        forwardDeadLetteredMessagesTo: 'graves',
+      })
+      await source.send({ body: 'a', timeToLive: 900 })
+      await source.receiver.abandonMessage(await source.receiveOne())
+      await space.at(ms)
+      expect(await target.receiveOne()).toMatchObject({ body: 'a', deadLetterReason })
+    })
+
+    test('SET-13 a scheduled message is forwarded at its time', async () => {
+      const space = await open()
+      const target = await space.queue('target')
+      const source = await space.receiving(kind, { forwardTo: 'target' })
+      const at = new Date(space.startMs + 1000)
+      await source.sender.scheduleMessages({ body: 'a' }, at)
+      await space.at(999)
+      expect(await target.receive()).toEqual([])
+      await space.at(1000)
+      expect(bodies(await target.receive())).toEqual(['a'])
+    })
+
     test('EXP-31 a forwarded message keeps its effective time to live, counted from there', async () => {
       const space = await open()
       const target = await space.queue('target')
       const source = await space.receiving(kind, { defaultMessageTimeToLive: 5000 })
       await source.send('a')
       await space.at(1000)
-      const changes = { forwardTo: 'target' }
-      if (typeof source.name === 'string') await space.broker.updateQueue(source.name, changes)
-      else await space.broker.updateSubscription(source.name, changes)
+      await source.update({ forwardTo: 'target' })
       await space.settled()
       const { timeToLive, enqueuedTimeUtc, expiresAtUtc } = await target.receiveOne()
       expect([timeToLive, enqueuedTimeUtc.getTime()]).toEqual([5000, space.startMs + 1000])
@@ -189,7 +218,7 @@ export function messagingForwarding(open: OpenNamespace): void {
       const source = await space.queue('source')
       await source.send({ body: 'a', sessionId: 's' })
       // As a release wrote it that did not refuse it. Some engines store it.
-      const outgoing = source.sender.outgoing({ body: 'x', sessionId: 'bad' })
+      const outgoing = source.brokerSender.outgoing({ body: 'x', sessionId: 'bad' })
       const { command } = await outgoing.prepare()
       const parcels = command.parcels.map(({ messages }) => ({
         messages: messages.map((one) => ({

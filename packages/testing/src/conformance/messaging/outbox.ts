@@ -79,7 +79,7 @@ export function messagingOutbox(open: OpenNamespace): void {
       const orders = await TestedOrders.in(space)
       const entity = await space.receiving(kind)
       await orders.create('a', [
-        entity.sender.outgoing([{ body: 'one' }, { body: 'two', subject: 's' }]),
+        entity.brokerSender.outgoing([{ body: 'one' }, { body: 'two', subject: 's' }]),
       ])
       expect(await orders.ids()).toEqual(['a'])
       expect(await orders.fed()).toEqual(['a'])
@@ -93,7 +93,7 @@ export function messagingOutbox(open: OpenNamespace): void {
       const orders = await TestedOrders.in(space)
       const entity = await space.receiving(kind)
       const { collection, customer } = orders
-      const messages = [entity.sender.outgoing({ body: 'never' })]
+      const messages = [entity.brokerSender.outgoing({ body: 'never' })]
       await orders.create('a', [], { number: 7 })
       const refused = [
         () => orders.create('a', messages),
@@ -110,7 +110,7 @@ export function messagingOutbox(open: OpenNamespace): void {
           ),
       ]
       for (const call of refused) expect(await rejection(call())).toBe('ERR_BATCH_FAILED')
-      await orders.create('d', [entity.sender.outgoing({ body: 'first' })])
+      await orders.create('d', [entity.brokerSender.outgoing({ body: 'first' })])
       expect(bodies(await entity.peek())).toEqual(['first'])
       expect(await numbersIn(entity)).toEqual([1])
     })
@@ -121,8 +121,8 @@ export function messagingOutbox(open: OpenNamespace): void {
       const entity = await space.receiving(kind)
       if (kind === 'queue') await space.broker.updateQueue('q', { maxMessageSizeInKilobytes: 1 })
       else await space.broker.updateTopic('t', { maxMessageSizeInKilobytes: 1 })
-      const large = entity.sender.outgoing({ body: new Uint8Array(2000) })
-      const small = entity.sender.outgoing({ body: 'small' })
+      const large = entity.brokerSender.outgoing({ body: new Uint8Array(2000) })
+      const small = entity.brokerSender.outgoing({ body: 'small' })
       expect(await rejection(orders.create('a', [small, large]))).toBe('ERR_MESSAGE_SIZE_EXCEEDED')
       expect(await orders.ids()).toEqual([])
       expect(await orders.fed()).toEqual([])
@@ -138,14 +138,14 @@ export function messagingOutbox(open: OpenNamespace): void {
       const elsewhere = entity.through(await space.brokerElsewhere())
       const waiting = entity.receiver.receiveMessages(1, LONG)
       await space.settled()
-      await orders.create('a', [entity.sender.outgoing({ body: 'here' })])
+      await orders.create('a', [entity.brokerSender.outgoing({ body: 'here' })])
       const [message] = await waiting
       expect(message?.body).toBe('here')
       await entity.receiver.completeMessage(message ?? {})
       await entity.detach()
       const waitingElsewhere = elsewhere.receiver.receiveMessages(1, LONG)
       await space.settled()
-      await orders.create('b', [entity.sender.outgoing({ body: 'elsewhere' })])
+      await orders.create('b', [entity.brokerSender.outgoing({ body: 'elsewhere' })])
       expect(bodies(await waitingElsewhere)).toEqual(['elsewhere'])
     })
 
@@ -155,7 +155,7 @@ export function messagingOutbox(open: OpenNamespace): void {
       const entity = await space.receiving(kind)
       const at = new Date(space.startMs + 1500)
       await orders.create('a', [
-        entity.sender.outgoing({ body: 'later' }, { scheduledEnqueueTimeUtc: at }),
+        entity.brokerSender.outgoing({ body: 'later' }, { scheduledEnqueueTimeUtc: at }),
       ])
       await space.at(1499)
       expect(await entity.receive()).toEqual([])
@@ -169,11 +169,11 @@ export function messagingOutbox(open: OpenNamespace): void {
       const space = await open()
       const orders = await TestedOrders.in(space)
       const queue = await space.queue('q', { requiresDuplicateDetection: true })
-      const outgoing = queue.sender.outgoing({ body: 'once', messageId: 'id' })
+      const outgoing = queue.brokerSender.outgoing({ body: 'once', messageId: 'id' })
       await orders.create('a', [outgoing])
       await orders.create('b', [outgoing, outgoing])
       // What is refused with its commit is no duplicate afterwards.
-      const fresh = queue.sender.outgoing({ body: 'fresh', messageId: 'other' })
+      const fresh = queue.brokerSender.outgoing({ body: 'fresh', messageId: 'other' })
       expect(await rejection(orders.create('a', [fresh]))).toBe('ERR_BATCH_FAILED')
       await orders.create('c', [fresh])
       expect(await orders.ids()).toEqual(['a', 'b', 'c'])
@@ -187,7 +187,7 @@ export function messagingOutbox(open: OpenNamespace): void {
       const queue = await space.queue('q', { maxSizeInMegabytes: 1 })
       const half = { body: new Uint8Array(250_000) }
       for (let n = 0; n < 4; n++) await queue.send(half)
-      const full = queue.sender.outgoing(half)
+      const full = queue.brokerSender.outgoing(half)
       expect(await rejection(orders.create('a', [full]))).toBe('ERR_QUOTA_EXCEEDED')
       expect(await orders.fed()).toEqual([])
       const [first] = await queue.receive(1)
@@ -201,10 +201,10 @@ export function messagingOutbox(open: OpenNamespace): void {
       const space = await open()
       const orders = await TestedOrders.in(space)
       const queue = await space.queue('q', { requiresSession: true })
-      const without = queue.sender.outgoing({ body: 'a' })
+      const without = queue.brokerSender.outgoing({ body: 'a' })
       expect(await rejection(orders.create('a', [without]))).toBe('ERR_MESSAGING_NOT_ALLOWED')
       expect(await orders.ids()).toEqual([])
-      await orders.create('a', [queue.sender.outgoing({ body: 'a', sessionId: 's' })])
+      await orders.create('a', [queue.brokerSender.outgoing({ body: 'a', sessionId: 's' })])
       expect(bodies(await queue.peek())).toEqual(['a'])
     })
 
@@ -213,7 +213,7 @@ export function messagingOutbox(open: OpenNamespace): void {
       const orders = await TestedOrders.in(space)
       const queue = await space.queue('q')
       await queue.send('before')
-      const outgoing = queue.sender.outgoing({ body: 'a' })
+      const outgoing = queue.brokerSender.outgoing({ body: 'a' })
       const other = await space.brokerElsewhere()
       await other.updateQueue('q', { status: 'SendDisabled' })
       expect(await rejection(orders.create('a', [outgoing]))).toBe('ERR_MESSAGING_ENTITY_DISABLED')
@@ -231,9 +231,11 @@ export function messagingOutbox(open: OpenNamespace): void {
       const one = await space.queue('one')
       const two = await space.queue('two', { requiresSession: true })
       const three = await space.queue('three')
-      const [toOne, toThree] = [one, three].map(({ sender }) => sender.outgoing({ body: 'x' }))
+      const [toOne, toThree] = [one, three].map(({ brokerSender }) =>
+        brokerSender.outgoing({ body: 'x' }),
+      )
       if (toOne === undefined || toThree === undefined) throw new Error('two were made')
-      const toTwo = two.sender.outgoing({ body: 'x' })
+      const toTwo = two.brokerSender.outgoing({ body: 'x' })
       expect(await rejection(orders.create('a', [toThree, toTwo, toOne]))).toBe(
         'ERR_MESSAGING_NOT_ALLOWED',
       )
@@ -251,7 +253,7 @@ export function messagingOutbox(open: OpenNamespace): void {
       const copy = await space.subscription('t', 's', {
         rules: [{ name: 'all', filter: { sqlExpression: '1 = 1' } }],
       })
-      await orders.create('a', [topic.sender.outgoing({ body: 'all' })])
+      await orders.create('a', [topic.brokerSender.outgoing({ body: 'all' })])
       const other = await space.brokerElsewhere()
       await other.deleteRule({ topic: 't', subscription: 's' }, 'all')
       await other.createRule(
@@ -259,7 +261,7 @@ export function messagingOutbox(open: OpenNamespace): void {
         { name: 'red', filter: { sqlExpression: `colour = 'red'` } },
       )
       const coloured = (colour: string) =>
-        topic.sender.outgoing({ body: colour, applicationProperties: { colour } })
+        topic.brokerSender.outgoing({ body: colour, applicationProperties: { colour } })
       await orders.create('b', [coloured('blue'), coloured('red')])
       expect(bodies(await copy.peek())).toEqual(['all', 'red'])
       expect(await orders.ids()).toEqual(['a', 'b'])
@@ -273,7 +275,7 @@ export function messagingOutbox(open: OpenNamespace): void {
       const many = Array.from({ length: 450 }, (_, n) => ({ body: n }))
       await queue.sender.scheduleMessages(many, at)
       await space.at(1000)
-      await orders.create('a', [queue.sender.outgoing({ body: 'last' })])
+      await orders.create('a', [queue.brokerSender.outgoing({ body: 'last' })])
       expect(await orders.ids()).toEqual(['a'])
       const messages = await queue.receive()
       expect(messages).toHaveLength(451)
@@ -286,7 +288,7 @@ export function messagingOutbox(open: OpenNamespace): void {
       const queue = await space.queue('q')
       const commit = (id: string, epoch: number) =>
         space.database.commitAtomically([orders.write(id), orders.write(id)], {
-          messages: [queue.sender.outgoing({ body: id })],
+          messages: [queue.brokerSender.outgoing({ body: id })],
           fence: { job: orders.customer, range: RANGE, epoch },
         })
       await commit('a', 2)
@@ -303,7 +305,7 @@ export function messagingOutbox(open: OpenNamespace): void {
       const queue = await space.queue('q', { requiresSession: true })
       const commit = (epoch: number, sessionId?: string) =>
         space.database.commitAtomically([orders.write('a')], {
-          messages: [queue.sender.outgoing({ body: epoch, sessionId })],
+          messages: [queue.brokerSender.outgoing({ body: epoch, sessionId })],
           fence: { job: orders.customer, range: RANGE, epoch },
         })
       expect(await rejection(commit(2))).toBe('ERR_MESSAGING_NOT_ALLOWED')
@@ -316,7 +318,7 @@ export function messagingOutbox(open: OpenNamespace): void {
       const orders = await TestedOrders.in(space)
       const target = await space.queue('target')
       const source = await space.queue('source', { forwardTo: 'target' })
-      await orders.create('a', [source.sender.outgoing({ body: 'a' })])
+      await orders.create('a', [source.brokerSender.outgoing({ body: 'a' })])
       await space.settled()
       // A look brings nothing, as a peek would.
       const engine = await space.database.openMessages()
@@ -347,7 +349,7 @@ export function messagingOutbox(open: OpenNamespace): void {
       const space = await open()
       const orders = await TestedOrders.in(space)
       const queue = await space.queue('q')
-      const outgoing = queue.sender.outgoing({ body: 'a' })
+      const outgoing = queue.brokerSender.outgoing({ body: 'a' })
       const elsewhere = await space.store.createDatabaseIfNotExists('elsewhere')
       const others = await elsewhere.createCollectionIfNotExists<Order>({
         id: 'orders',
@@ -378,7 +380,7 @@ export function messagingOutbox(open: OpenNamespace): void {
       const outcomes = await Promise.all(
         ids.map((body, n) => {
           const sessionId = n % 4 === 1 ? undefined : 's'
-          return rejection(orders.create(body, [queue.sender.outgoing({ body, sessionId })]))
+          return rejection(orders.create(body, [queue.brokerSender.outgoing({ body, sessionId })]))
         }),
       )
       const sent = ids.filter((_, n) => n % 4 !== 1)
@@ -397,7 +399,9 @@ export function messagingOutbox(open: OpenNamespace): void {
       const orders = await TestedOrders.in(space)
       const p = 90_000
       const queue = await space.queue('q', { autoDeleteOnIdle: p, requiresSession: true })
-      const outgoing = (sessionId?: string) => [queue.sender.outgoing({ body: 'a', sessionId })]
+      const outgoing = (sessionId?: string) => [
+        queue.brokerSender.outgoing({ body: 'a', sessionId }),
+      ]
       await space.at(0.6 * p)
       await orders.create('a', outgoing('s'))
       await space.at(1.2 * p)
@@ -422,7 +426,9 @@ export function messagingOutbox(open: OpenNamespace): void {
         ids.map(async (id, n) => {
           // Every fifth is refused.
           const document = n % 5 === 0 ? 'taken' : id
-          const messages = [queue, second].map(({ sender }) => sender.outgoing({ body: id }))
+          const messages = [queue, second].map(({ brokerSender }) =>
+            brokerSender.outgoing({ body: id }),
+          )
           if (n % 2 === 0) messages.reverse()
           await elsewhere.send(`sent ${id}`)
           return rejection(orders.create(document, messages))

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { BOTH, rejection, type OpenNamespace } from './fixtures.ts'
+import { BOTH, rejection, type CaseParts } from './fixtures.ts'
 import { bodies, receiveNow } from './tested-entity.ts'
 
 const NOT_FOUND = 'ERR_MESSAGING_ENTITY_NOT_FOUND'
 
 /** What is refused, and that nothing is lost by it. */
-export function messagingRefusals(open: OpenNamespace): void {
+export function messagingRefusals({ open, isByClient }: CaseParts): void {
   describe.each(BOTH)('refusals of a %s', (kind) => {
     test('SET-06 a message is settled once', async () => {
       const space = await open()
@@ -30,7 +30,8 @@ export function messagingRefusals(open: OpenNamespace): void {
       expect((await entity.peekOne()).state).toBe('deferred')
     })
 
-    test('SET-06 a token of another entity, or that nobody gave, settles nothing', async () => {
+    // The official client settles only what it has received.
+    test.skipIf(isByClient)('SET-06 a foreign or unknown token settles nothing', async () => {
       const space = await open()
       const entity = await space.receiving(kind)
       const other = await space.queue('other')
@@ -52,7 +53,7 @@ export function messagingRefusals(open: OpenNamespace): void {
       expect(bodies(await other.peek())).toEqual(['b'])
     })
 
-    test('SET-06 what is no token is refused, and so is a message without one', async () => {
+    test.skipIf(isByClient)('SET-06 what is no token, or has none, is refused', async () => {
       const space = await open()
       const entity = await space.receiving(kind)
       await entity.send('a')
@@ -77,36 +78,40 @@ export function messagingRefusals(open: OpenNamespace): void {
       expect((await entity.peekOne()).sequenceNumber).toBe(1)
     })
 
-    test('SET-20 changes count, and a settlement that makes a message too large is refused', async () => {
-      const space = await open()
-      const entity = await space.receiving(kind, { maxMessageSizeInKilobytes: 1 })
-      await entity.send('a')
-      const before = await entity.sizeInBytes()
-      const message = await entity.receiveOne()
-      const large = { p: 'x'.repeat(1024) }
-      const { receiver } = entity
-      for (const call of [
-        receiver.abandonMessage(message, large),
-        receiver.deferMessage(message, large),
-        receiver.deadLetterMessage(message, { propertiesToModify: large }),
-      ]) {
-        expect(await rejection(call)).toBe('ERR_MESSAGE_SIZE_EXCEEDED')
-      }
-      await receiver.abandonMessage(message, { p: 'x'.repeat(500) })
-      expect(await entity.sizeInBytes()).toBeGreaterThan(before + 500)
-      const again = await entity.receiveOne()
-      expect(again).toMatchObject({
-        deliveryCount: 1,
-        applicationProperties: { p: 'x'.repeat(500) },
-      })
-      expect(await rejection(receiver.abandonMessage(again, { q: large.p }))).toBe(
-        'ERR_MESSAGE_SIZE_EXCEEDED',
-      )
-      await receiver.deadLetterMessage(again, { deadLetterReason: 'r'.repeat(2000) })
-      expect(await entity.sizeInBytes()).toBeGreaterThan(before + 2500)
-      await entity.drainDead()
-      expect(await entity.sizeInBytes()).toBe(0)
-    })
+    // The official client settles nothing again after a refusal.
+    test.skipIf(isByClient)(
+      'SET-20 a settlement that makes a message too large is refused',
+      async () => {
+        const space = await open()
+        const entity = await space.receiving(kind, { maxMessageSizeInKilobytes: 1 })
+        await entity.send('a')
+        const before = await entity.sizeInBytes()
+        const message = await entity.receiveOne()
+        const large = { p: 'x'.repeat(1024) }
+        const { receiver } = entity
+        for (const call of [
+          receiver.abandonMessage(message, large),
+          receiver.deferMessage(message, large),
+          receiver.deadLetterMessage(message, { propertiesToModify: large }),
+        ]) {
+          expect(await rejection(call)).toBe('ERR_MESSAGE_SIZE_EXCEEDED')
+        }
+        await receiver.abandonMessage(message, { p: 'x'.repeat(500) })
+        expect(await entity.sizeInBytes()).toBeGreaterThan(before + 500)
+        const again = await entity.receiveOne()
+        expect(again).toMatchObject({
+          deliveryCount: 1,
+          applicationProperties: { p: 'x'.repeat(500) },
+        })
+        expect(await rejection(receiver.abandonMessage(again, { q: large.p }))).toBe(
+          'ERR_MESSAGE_SIZE_EXCEEDED',
+        )
+        await receiver.deadLetterMessage(again, { deadLetterReason: 'r'.repeat(2000) })
+        expect(await entity.sizeInBytes()).toBeGreaterThan(before + 2500)
+        await entity.drainDead()
+        expect(await entity.sizeInBytes()).toBe(0)
+      },
+    )
 
     test('SET-15 a receiver that was closed refuses, and the message is there', async () => {
       const space = await open()
@@ -124,7 +129,8 @@ export function messagingRefusals(open: OpenNamespace): void {
       expect((await entity.receiveOne()).deliveryCount).toBe(1)
     })
 
-    test('SET-15 closing a receiver ends its waiting receive, and no message is lost', async () => {
+    // The official client waits on, and by the machine's clock.
+    test.skipIf(isByClient)('SET-15 closing a receiver ends its waiting receive', async () => {
       const space = await open()
       const entity = await space.receiving(kind)
       const receiver = entity.attach()
@@ -150,8 +156,9 @@ export function messagingRefusals(open: OpenNamespace): void {
       await space.settled()
       abort.abort(reason)
       await expect(waiting).rejects.toBe(reason)
+      const next = entity.receiver.receiveMessages(1, { maxWaitTimeInMs: 60_000 })
       await entity.send('a')
-      expect(bodies(await entity.receive())).toEqual(['a'])
+      expect(bodies(await next)).toEqual(['a'])
     })
   })
 
@@ -171,8 +178,11 @@ export function messagingRefusals(open: OpenNamespace): void {
         peek: () => nowhere.peek(),
         dead: () => nowhere.dead(),
         deferred: () => nowhere.receiver.receiveDeferredMessages(1),
-        accept: () => nowhere.accept('A'),
-        next: () => nowhere.acceptNext(),
+        // The official client has an error of its own for these.
+        ...(!isByClient && {
+          accept: () => nowhere.accept('A'),
+          next: () => nowhere.acceptNext(),
+        }),
         get: () => broker.getQueue('nowhere'),
         update: () => broker.updateQueue('nowhere', { userMetadata: 'x' }),
         delete: () => broker.deleteQueue('nowhere'),
@@ -180,16 +190,18 @@ export function messagingRefusals(open: OpenNamespace): void {
         'a topic as a queue': () => broker.getQueue('t'),
         'receive from a subscription': () => noCopy.receive(),
         'peek a subscription': () => noCopy.peek(),
-        rules: () => broker.listRules({ topic: 't', subscription: 'none' }),
+        'dead letters of a subscription': () => noCopy.dead(),
+        rules: () => noCopy.listRules(),
+        'create a rule': () => noCopy.createRule({ name: 'r' }),
         'create a subscription': () =>
           broker.createSubscription({ topic: 'none', subscription: 's' }),
       }
       const codes: [string, string][] = []
-      for (const [name, call] of Object.entries(calls)) codes.push([name, await rejection(call())])
+      for (const [name, call] of Object.entries(calls)) {
+        codes.push([name, await rejection(call())])
+        await expect(call(), name).rejects.toThrow(/entity '(?:nowhere|none|t)\b.*' could not/)
+      }
       expect(codes).toEqual(Object.keys(calls).map((name) => [name, NOT_FOUND]))
-      await expect(nowhere.send('a')).rejects.toThrow(
-        "The messaging entity 'nowhere' could not be found.",
-      )
     })
 
     test('SET-15 names are compared without regard to case', async () => {
@@ -203,28 +215,35 @@ export function messagingRefusals(open: OpenNamespace): void {
       expect((await space.broker.listQueues()).map(({ name }) => name)).toEqual(['Orders'])
     })
 
-    test('SET-10 SES-10 refuses ids that an engine cannot store or tell apart', async () => {
-      const space = await open()
-      const queue = await space.queue('q', { requiresDuplicateDetection: true })
-      const sessions = await space.queue('s', { requiresSession: true })
-      const bad = ['a\0b', '\u{1F600}'.slice(0, 1), 'b\udc00']
-      for (const id of bad) {
-        for (const name of ['messageId', 'partitionKey', 'replyToSessionId', 'sessionId']) {
-          expect(await rejection(queue.send('a', { body: 'b', [name]: id }))).toBe(
-            'ERR_INVALID_OPTION',
-          )
+    // A text of AMQP has no half characters.
+    test.skipIf(isByClient)(
+      'SET-10 SES-10 refuses ids that an engine cannot store or tell apart',
+      async () => {
+        const space = await open()
+        const queue = await space.queue('q', { requiresDuplicateDetection: true })
+        const sessions = await space.queue('s', { requiresSession: true })
+        const bad = ['a\0b', '\u{1F600}'.slice(0, 1), 'b\udc00']
+        for (const id of bad) {
+          for (const name of ['messageId', 'partitionKey', 'replyToSessionId', 'sessionId']) {
+            expect(await rejection(queue.send('a', { body: 'b', [name]: id }))).toBe(
+              'ERR_INVALID_OPTION',
+            )
+          }
+          expect(await rejection(sessions.accept(id))).toBe('ERR_INVALID_OPTION')
         }
-        expect(await rejection(sessions.accept(id))).toBe('ERR_INVALID_OPTION')
-      }
-      expect(await rejection(sessions.send({ body: 'c', sessionId: '' }))).toBe(
-        'ERR_INVALID_OPTION',
-      )
-      expect(await rejection(sessions.accept(''))).toBe('ERR_INVALID_OPTION')
-      await queue.send({ body: 'd', messageId: '\u{1F600}' }, { body: 'e', messageId: '\u{1F4A9}' })
-      expect(bodies(await queue.peek())).toEqual(['d', 'e'])
-    })
+        expect(await rejection(sessions.send({ body: 'c', sessionId: '' }))).toBe(
+          'ERR_INVALID_OPTION',
+        )
+        expect(await rejection(sessions.accept(''))).toBe('ERR_INVALID_OPTION')
+        await queue.send(
+          { body: 'd', messageId: '\u{1F600}' },
+          { body: 'e', messageId: '\u{1F4A9}' },
+        )
+        expect(bodies(await queue.peek())).toEqual(['d', 'e'])
+      },
+    )
 
-    test('SET-17 texts that are no ids may be any text', async () => {
+    test.skipIf(isByClient)('SET-17 texts that are no ids may be any text', async () => {
       const space = await open()
       const queue = await space.queue('q')
       const text = 'a\0b\ud83d'
@@ -258,6 +277,7 @@ export function messagingRefusals(open: OpenNamespace): void {
         await space.pass(1000)
       }
       expect(refused).toBe('ERR_QUOTA_EXCEEDED')
+      expect(await rejection(queue.send('small', { body }))).toBe('ERR_QUOTA_EXCEEDED')
       const stored = await queue.peek()
       expect(stored.length).toBe(sent - 1)
       expect(await queue.drain()).toHaveLength(sent - 1)
@@ -282,10 +302,12 @@ export function messagingRefusals(open: OpenNamespace): void {
         await space.broker.updateQueue('q', { status })
         expect(await rejection(queue.send('meanwhile'))).toBe(send)
         expect(await rejection(queue.receive())).toBe(receive)
+        expect(await rejection(receiveNow(queue.attach()))).toBe(receive)
         await queue.receiver.abandonMessage(message)
         await space.broker.updateQueue('q', { status: 'Active' })
+        await queue.send('after')
         await queue.detach()
-        expect(bodies(await queue.receive())).toContain('before')
+        expect(bodies(await queue.receive())).toEqual(expect.arrayContaining(['before', 'after']))
       },
     )
 
@@ -293,6 +315,7 @@ export function messagingRefusals(open: OpenNamespace): void {
       const space = await open()
       const queue = await space.queue('q', { maxMessageSizeInKilobytes: 64 })
       const batch = await queue.sender.createMessageBatch()
+      expect(batch.maxSizeInBytes).toBe(64 * 1024)
       let added = 0
       while (batch.tryAddMessage({ body: new Uint8Array(10_000) })) added++
       expect(added).toBeGreaterThan(2)
@@ -302,12 +325,16 @@ export function messagingRefusals(open: OpenNamespace): void {
       expect(await queue.peek()).toHaveLength(added)
     })
 
-    test('SES-14 nobody sends to a dead-letter queue, and it is not created or deleted', async () => {
+    test('SES-14 nobody sends to a dead-letter queue or subscription, and receives from a topic', async () => {
       const space = await open()
       const { broker } = space
       await space.queue('q')
+      await space.topic('t')
+      await space.subscription('t', 's')
       const path = 'q/$DeadLetterQueue'
       expect(await rejection(space.entity(path).send('a'))).not.toBe('none')
+      expect(await rejection(space.entity('t/Subscriptions/s').send('a'))).not.toBe('none')
+      expect(await rejection(space.entity('t').receive())).not.toBe('none')
       expect(await rejection(broker.createQueue('x/$DeadLetterQueue'))).not.toBe('none')
       expect(await rejection(broker.deleteQueue(path))).not.toBe('none')
       expect((await broker.listQueues()).map(({ name }) => name)).toEqual(['q'])

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { BOTH, rejection, type OpenNamespace } from './fixtures.ts'
-import { bodies } from './tested-entity.ts'
+import { BOTH, rejection, type CaseParts } from './fixtures.ts'
+import { bodies, receiveNow } from './tested-entity.ts'
 
 /** Messages that are enqueued later. */
-export function messagingScheduling(open: OpenNamespace): void {
+export function messagingScheduling({ open }: CaseParts): void {
   describe.each(BOTH)('scheduling to a %s', (kind) => {
     test('SCH-01 a scheduled message is enqueued at its time', async () => {
       const space = await open()
@@ -60,6 +60,10 @@ export function messagingScheduling(open: OpenNamespace): void {
       const many = await entity.sender.scheduleMessages([{ body: 'five' }, { body: 'six' }], at)
       expect([alone.length, many.length]).toEqual([1, 2])
       expect([...new Set([...alone, ...many])]).toEqual([...alone, ...many])
+      if (kind === 'queue') {
+        const peeked = (await entity.peek()).map(({ sequenceNumber }) => sequenceNumber)
+        expect(peeked.slice(3)).toEqual([...alone, ...many])
+      }
       expect(await entity.receive()).toEqual([])
       await space.at(1000)
       const received = bodies(await entity.receive())
@@ -92,9 +96,12 @@ export function messagingScheduling(open: OpenNamespace): void {
       const entity = await space.receiving(kind)
       const scheduledEnqueueTimeUtc = new Date(space.startMs - 5000)
       await entity.send({ body: 'a', scheduledEnqueueTimeUtc })
-      const message = await entity.receiveOne()
-      expect(message.enqueuedTimeUtc.getTime()).toBe(space.startMs)
-      expect(message.state).toBe('active')
+      await entity.sender.scheduleMessages({ body: 'b' }, scheduledEnqueueTimeUtc)
+      const messages = await entity.receive()
+      expect(bodies(messages)).toEqual(['a', 'b'])
+      for (const { enqueuedTimeUtc, state } of messages) {
+        expect([enqueuedTimeUtc.getTime(), state]).toEqual([space.startMs, 'active'])
+      }
     })
 
     test('SCH-07 it does not expire while it is scheduled, and comes to who waits', async () => {
@@ -137,6 +144,26 @@ export function messagingScheduling(open: OpenNamespace): void {
       expect(bodies(await queue.peek())).toEqual(['a'])
     })
 
+    test('SCH-04 several are cancelled at once, those of an ordinary send too', async () => {
+      const space = await open()
+      const queue = await space.queue('q')
+      const scheduledEnqueueTimeUtc = new Date(space.startMs + 1000)
+      await queue.send({ body: 'a', scheduledEnqueueTimeUtc })
+      await queue.sender.scheduleMessages({ body: 'b' }, scheduledEnqueueTimeUtc)
+      const numbers = (await queue.peek()).map(({ sequenceNumber }) => sequenceNumber)
+      await queue.sender.cancelScheduledMessages(numbers)
+      expect(await queue.peek()).toEqual([])
+    })
+
+    test('SCH-03 a message of a session can be scheduled', async () => {
+      const space = await open()
+      const queue = await space.queue('q', { requiresSession: true })
+      const at = new Date(space.startMs + 1000)
+      await queue.sender.scheduleMessages({ body: 'a', sessionId: 'A' }, at)
+      await space.at(1000)
+      expect(bodies(await receiveNow(await queue.accept('A')))).toEqual(['a'])
+    })
+
     test('SCH-05 it is peeked as scheduled, and gets a number behind what was sent meanwhile', async () => {
       const space = await open()
       const queue = await space.queue('q')
@@ -148,6 +175,7 @@ export function messagingScheduling(open: OpenNamespace): void {
         ['A', 'scheduled'],
         ['B', 'active'],
       ])
+      expect((await queue.peek())[0]).toMatchObject({ scheduledEnqueueTimeUtc })
       const before = (await queue.peek()).map(({ sequenceNumber }) => sequenceNumber)
       await space.at(1700)
       const received = await queue.receive()

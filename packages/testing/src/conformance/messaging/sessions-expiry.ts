@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { BOTH, rejection, type OpenNamespace } from './fixtures.ts'
+import { BOTH, rejection, type CaseParts } from './fixtures.ts'
 import { bodies, only, receiveNow } from './tested-entity.ts'
 
 const SESSIONS = { requiresSession: true, deadLetteringOnMessageExpiration: true }
@@ -7,7 +7,7 @@ const A = { sessionId: 'A' }
 const B = { sessionId: 'B' }
 
 /** A session expires as a whole. */
-export function messagingSessionsExpiry(open: OpenNamespace): void {
+export function messagingSessionsExpiry({ open }: CaseParts): void {
   describe.each(BOTH)('expiry of sessions in a %s', (kind) => {
     test('SES-01 SES-02 one expired message takes its session along, and no other', async () => {
       const space = await open()

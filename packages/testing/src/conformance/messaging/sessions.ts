@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { BOTH, rejection, type OpenNamespace } from './fixtures.ts'
+import { BOTH, rejection, type CaseParts } from './fixtures.ts'
 import { bodies, only, receiveNow } from './tested-entity.ts'
 
 const SESSIONS = { requiresSession: true, lockDuration: 2000 }
+const UNRENEWED = { maxAutoLockRenewalDurationInMs: 0 }
 const A = { sessionId: 'A' }
 const B = { sessionId: 'B' }
 const bytes = (...values: readonly number[]): Uint8Array => new Uint8Array(values)
 
 /** Sessions, their locks and their states. */
-export function messagingSessions(open: OpenNamespace): void {
+export function messagingSessions({ open, isByClient }: CaseParts): void {
   describe.each(BOTH)('sessions in a %s', (kind) => {
     test('SES-10 the holder gets its messages in order, many at once, and nobody else any', async () => {
       const space = await open()
@@ -55,9 +56,7 @@ export function messagingSessions(open: OpenNamespace): void {
     test('SES-11 renewing moves its end', async () => {
       const space = await open()
       const entity = await space.receiving(kind, SESSIONS)
-      const a = await space.broker.acceptSession(entity.name, 'A', {
-        maxAutoLockRenewalDurationInMs: 0,
-      })
+      const a = await entity.accept('A', UNRENEWED)
       await space.at(1500)
       expect((await a.renewSessionLock()).getTime()).toBe(space.startMs + 3500)
       await space.at(3000)
@@ -96,16 +95,20 @@ export function messagingSessions(open: OpenNamespace): void {
       expect(bodies(await receiveNow(next))).toEqual(['c1'])
     })
 
-    test('SES-12 without one it fails with a timeout after the time, and not before', async () => {
-      const space = await open()
-      const entity = await space.receiving(kind, SESSIONS)
-      let outcome = 'waits'
-      const waiting = rejection(entity.acceptNext(5000)).then((code) => (outcome = code))
-      await space.at(4999)
-      expect(outcome).toBe('waits')
-      await space.at(5000)
-      expect(await waiting).toBe('ERR_SERVICE_TIMEOUT')
-    })
+    // The official client says a little less than its limit to the server, by chance.
+    test.skipIf(isByClient)(
+      'SES-12 without one it fails with a timeout after the time, and not before',
+      async () => {
+        const space = await open()
+        const entity = await space.receiving(kind, SESSIONS)
+        let outcome = 'waits'
+        const waiting = rejection(entity.acceptNext(5000)).then((code) => (outcome = code))
+        await space.at(4999)
+        expect(outcome).toBe('waits')
+        await space.at(5000)
+        expect(await waiting).toBe('ERR_SERVICE_TIMEOUT')
+      },
+    )
 
     test('SES-12 who waits gets a session when it is released', async () => {
       const space = await open()
@@ -147,9 +150,7 @@ export function messagingSessions(open: OpenNamespace): void {
     test('SES-13 only the holder reads and writes it', async () => {
       const space = await open()
       const entity = await space.receiving(kind, SESSIONS)
-      const first = await space.broker.acceptSession(entity.name, 'A', {
-        maxAutoLockRenewalDurationInMs: 0,
-      })
+      const first = await entity.accept('A', UNRENEWED)
       await first.setSessionState(bytes(1))
       await space.at(2000)
       const second = await entity.accept('A')
@@ -158,13 +159,20 @@ export function messagingSessions(open: OpenNamespace): void {
       expect(await second.getSessionState()).toEqual(bytes(1))
     })
 
-    test('SES-13 a state is not larger than a message, and counts towards the size', async () => {
+    test('SES-13 a state is not larger than a message', async () => {
       const space = await open()
       const entity = await space.receiving(kind, { ...SESSIONS, maxMessageSizeInKilobytes: 1 })
       const a = await entity.accept('A')
       const tooLarge = a.setSessionState(new Uint8Array(1025))
       expect(await rejection(tooLarge)).toBe('ERR_MESSAGE_SIZE_EXCEEDED')
       expect(await a.getSessionState()).toBeUndefined()
+    })
+
+    // What the official client clears is a JSON null in the store.
+    test.skipIf(isByClient)('SES-13 a state counts towards the size', async () => {
+      const space = await open()
+      const entity = await space.receiving(kind, SESSIONS)
+      const a = await entity.accept('A')
       const before = await entity.sizeInBytes()
       await a.setSessionState(new Uint8Array(1000))
       expect((await entity.sizeInBytes()) - before).toBeGreaterThanOrEqual(1000)
@@ -172,12 +180,17 @@ export function messagingSessions(open: OpenNamespace): void {
       expect(await entity.sizeInBytes()).toBe(before)
     })
 
-    test('SES-14 receivers use sessions if and only if the entity has them; a peek needs none', async () => {
+    test('SES-14 with sessions nobody receives without one, and a peek needs none', async () => {
       const space = await open()
       const entity = await space.receiving(kind, SESSIONS)
       await entity.send({ body: 'a1', ...A })
       expect(await rejection(entity.receive())).toBe('ERR_MESSAGING_NOT_ALLOWED')
       expect(bodies(await entity.peek())).toEqual(['a1'])
+    })
+
+    // The official client has a code of its own, by which session it was granted.
+    test.skipIf(isByClient)('SES-14 without sessions nobody accepts one', async () => {
+      const space = await open()
       const plain = await space.queue('plain')
       await plain.send({ body: 'b', ...A })
       expect(await rejection(plain.accept('A'))).toBe('ERR_MESSAGING_NOT_ALLOWED')
@@ -189,9 +202,7 @@ export function messagingSessions(open: OpenNamespace): void {
       const space = await open()
       const entity = await space.receiving(kind, SESSIONS)
       await entity.send({ body: 'a1', ...A }, { body: 'a2', ...A }, { body: 'a3', ...A })
-      const first = await space.broker.acceptSession(entity.name, 'A', {
-        maxAutoLockRenewalDurationInMs: 0,
-      })
+      const first = await entity.accept('A', UNRENEWED)
       const [a1, a2] = await receiveNow(first, 2)
       if (a1 === undefined || a2 === undefined) throw new Error('three were sent')
       await space.at(1999)
@@ -212,9 +223,7 @@ export function messagingSessions(open: OpenNamespace): void {
       const entity = await space.receiving(kind, { ...SESSIONS, maxDeliveryCount: 2 })
       await entity.send({ body: 'a1', ...A }, { body: 'a2', ...A })
       for (let delivery = 0; delivery < 2; delivery++) {
-        const receiver = await space.broker.acceptSession(entity.name, 'A', {
-          maxAutoLockRenewalDurationInMs: 0,
-        })
+        const receiver = await entity.accept('A', UNRENEWED)
         expect(bodies(await receiveNow(receiver, 1))).toEqual(['a1'])
         await space.pass(2000)
       }
@@ -235,15 +244,19 @@ export function messagingSessions(open: OpenNamespace): void {
       expect((await queue.peekOne()).sequenceNumber).toBe(1)
     })
 
-    test('SES-11 the lock is renewed automatically, for five minutes', async () => {
-      const space = await open()
-      const queue = await space.queue('q', SESSIONS)
-      const a = await queue.accept('A')
-      await space.at(60_000)
-      expect(await rejection(queue.accept('A'))).toBe('ERR_SESSION_CANNOT_BE_LOCKED')
-      expect(a.sessionLockedUntilUtc.getTime()).toBeGreaterThan(space.startMs + 60_000)
-      await space.at(310_000)
-      expect((await queue.accept('A')).sessionId).toBe('A')
-    })
+    // The official client renews by the machine's clock.
+    test.skipIf(isByClient)(
+      'SES-11 the lock is renewed automatically, for five minutes',
+      async () => {
+        const space = await open()
+        const queue = await space.queue('q', SESSIONS)
+        const a = await queue.accept('A')
+        await space.at(60_000)
+        expect(await rejection(queue.accept('A'))).toBe('ERR_SESSION_CANNOT_BE_LOCKED')
+        expect(a.sessionLockedUntilUtc.getTime()).toBeGreaterThan(space.startMs + 60_000)
+        await space.at(310_000)
+        expect((await queue.accept('A')).sessionId).toBe('A')
+      },
+    )
   })
 }

@@ -1,12 +1,26 @@
+import type { ReceivedMessage } from '@tidemark/messaging'
 import { describe, expect, test } from 'vitest'
-import { BOTH, rejection, type OpenNamespace } from './fixtures.ts'
+import { BOTH, rejection, type CaseParts } from './fixtures.ts'
+import type { TestedReceiver } from './messaging-client.ts'
 import { bodies, only, receiveNow } from './tested-entity.ts'
 
 const GUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/
 const LOCKS = { lockDuration: 2000 }
 
+/** What its receiver can do with a message. */
+const SETTLEMENTS = {
+  complete: (receiver: TestedReceiver, message: ReceivedMessage) =>
+    receiver.completeMessage(message),
+  abandon: (receiver: TestedReceiver, message: ReceivedMessage) =>
+    receiver.abandonMessage(message, { by: 'me' }),
+  defer: (receiver: TestedReceiver, message: ReceivedMessage) =>
+    receiver.deferMessage(message, { by: 'me' }),
+  deadLetter: (receiver: TestedReceiver, message: ReceivedMessage) =>
+    receiver.deadLetterMessage(message, { deadLetterReason: 'mine' }),
+}
+
 /** Locks, and what settles a message. */
-export function messagingSettlement(open: OpenNamespace): void {
+export function messagingSettlement({ open, isByClient }: CaseParts): void {
   describe.each(BOTH)('settlement in a %s', (kind) => {
     test('SET-01 a delivery has a lock, and completing removes the message', async () => {
       const space = await open()
@@ -105,12 +119,13 @@ export function messagingSettlement(open: OpenNamespace): void {
     test('SET-04 a reason may have 4096 characters and not more', async () => {
       const space = await open()
       const entity = await space.receiving(kind)
-      await entity.send('a')
-      const message = await entity.receiveOne()
-      const dead = (length: number) =>
-        entity.receiver.deadLetterMessage(message, { deadLetterReason: 'x'.repeat(length) })
-      expect(await rejection(dead(4097))).toBe('ERR_INVALID_OPTION')
-      await dead(4096)
+      await entity.send('a', 'b')
+      const [a, b] = await entity.receive()
+      const dead = (message: ReceivedMessage | undefined, length: number) =>
+        entity.receiver.deadLetterMessage(message ?? {}, { deadLetterReason: 'x'.repeat(length) })
+      expect(await rejection(dead(a, 4097))).toBe('ERR_INVALID_OPTION')
+      await dead(b, 4096)
+      expect(await entity.places()).toEqual({ here: ['a'], dead: ['b'] })
       expect((await entity.deadOne()).deadLetterReason).toHaveLength(4096)
     })
 
@@ -123,8 +138,26 @@ export function messagingSettlement(open: OpenNamespace): void {
       const message = only(await receiveNow(receiver))
       const again = receiver.deadLetterMessage(message)
       expect(await rejection(again)).toBe('ERR_MESSAGING_NOT_ALLOWED')
-      await receiver.completeMessage(message)
-      expect(await entity.places()).toEqual({ here: [], dead: [] })
+      expect(await entity.places()).toEqual({ here: [], dead: ['a'] })
+    })
+
+    test('SET-03 SET-05 SET-18 it has numbers of its own, defers, and no delivery is too many', async () => {
+      const space = await open()
+      const entity = await space.receiving(kind, { maxDeliveryCount: 1 })
+      await entity.send('a', 'b')
+      for (const message of (await entity.receive()).toReversed()) {
+        await entity.receiver.abandonMessage(message)
+      }
+      await using receiver = entity.attachToDead()
+      for (let deliveryCount = 1; deliveryCount < 4; deliveryCount++) {
+        const [b] = await receiveNow(receiver, 1)
+        expect(b).toMatchObject({ body: 'b', sequenceNumber: 1, deliveryCount })
+        await receiver.abandonMessage(b ?? {})
+      }
+      const [b, a] = await receiveNow(receiver)
+      expect(a).toMatchObject({ body: 'a', sequenceNumber: 2 })
+      await receiver.deferMessage(b ?? {})
+      expect(bodies(await receiver.receiveDeferredMessages(1))).toEqual(['b'])
     })
 
     test('SET-05 a deferred message is received by its number only, and stays deferred', async () => {
@@ -139,6 +172,8 @@ export function messagingSettlement(open: OpenNamespace): void {
         state: 'deferred',
         applicationProperties: { n: 1, why: 'later' },
       })
+      const ofActive = entity.receiver.receiveDeferredMessages(a.sequenceNumber + 1)
+      expect(await rejection(ofActive)).toBe('ERR_MESSAGE_NOT_FOUND')
       const byNumber = () => entity.receiver.receiveDeferredMessages(a.sequenceNumber)
       const first = only(await byNumber())
       expect(first.state).toBe('deferred')
@@ -152,43 +187,60 @@ export function messagingSettlement(open: OpenNamespace): void {
       expect(bodies(await entity.peek())).toEqual(['b'])
     })
 
-    test('SET-05 of several numbers none is received when one is unknown', async () => {
+    test('SET-05 several come at once, and none when one is unknown; they can be deleted so', async () => {
       const space = await open()
       const entity = await space.receiving(kind)
-      await entity.send('a')
-      const a = await entity.receiveOne()
-      await entity.receiver.deferMessage(a)
-      const numbers = [a.sequenceNumber, a.sequenceNumber + 1]
-      const received = entity.receiver.receiveDeferredMessages(numbers)
+      await entity.send('a', 'b')
+      const numbers: number[] = []
+      for (const message of await entity.receive()) {
+        numbers.push(message.sequenceNumber)
+        await entity.receiver.deferMessage(message)
+      }
+      await using receiver = entity.attach({ receiveMode: 'receiveAndDelete' })
+      const received = receiver.receiveDeferredMessages([...numbers, 77])
       expect(await rejection(received)).toBe('ERR_MESSAGE_NOT_FOUND')
-      expect(bodies(await entity.receiver.receiveDeferredMessages([a.sequenceNumber]))).toEqual([
-        'a',
-      ])
+      expect(bodies(await receiver.receiveDeferredMessages(numbers))).toEqual(['a', 'b'])
+      expect(await entity.places()).toEqual({ here: [], dead: [] })
     })
 
-    test.each(['complete', 'abandon', 'defer', 'deadLetter', 'renew'] as const)(
-      'SET-06 when the lock has ended, it is too late to %s',
-      async (call) => {
-        const space = await open()
-        const entity = await space.receiving(kind, LOCKS)
-        await entity.send('a')
-        const message = await entity.receiveOne()
-        await space.at(2000)
-        const { receiver } = entity
-        const late = {
-          complete: () => receiver.completeMessage(message),
-          abandon: () => receiver.abandonMessage(message),
-          defer: () => receiver.deferMessage(message),
-          deadLetter: () => receiver.deadLetterMessage(message),
-          renew: () => receiver.renewMessageLock(message),
-        }[call]
-        expect(await rejection(late())).toBe('ERR_MESSAGE_LOCK_LOST')
-        expect(await entity.receiveOne()).toMatchObject({ body: 'a', deliveryCount: 1 })
-        // Its token means nothing while another one holds the lock.
-        expect(await rejection(late())).toBe('ERR_MESSAGE_LOCK_LOST')
-        expect(await entity.places()).toEqual({ here: ['a'], dead: [] })
-      },
-    )
+    test('SET-05 SET-06 SET-07 its lock is renewed, and ends; it can be dead-lettered', async () => {
+      const space = await open()
+      const entity = await space.receiving(kind, LOCKS)
+      await entity.send('a')
+      const { receiver } = entity
+      const message = await entity.receiveOne()
+      await receiver.deferMessage(message)
+      const byNumber = async () =>
+        only(await receiver.receiveDeferredMessages(message.sequenceNumber))
+      const locked = await byNumber()
+      await space.at(1000)
+      expect((await receiver.renewMessageLock(locked)).getTime()).toBe(space.startMs + 3000)
+      await space.at(3000)
+      expect(await rejection(receiver.completeMessage(locked))).toBe('ERR_MESSAGE_LOCK_LOST')
+      await receiver.deadLetterMessage(await byNumber(), { deadLetterReason: 'tired' })
+      expect(await entity.deadOne()).toMatchObject({ deadLetterReason: 'tired', state: 'active' })
+      expect(await entity.peek()).toEqual([])
+    })
+
+    test.each([
+      ...Object.entries(SETTLEMENTS),
+      [
+        'renew',
+        (receiver: TestedReceiver, message: ReceivedMessage) => receiver.renewMessageLock(message),
+      ],
+    ] as const)('SET-06 when the lock has ended, it is too late to %s', async (_, settle) => {
+      const space = await open()
+      const entity = await space.receiving(kind, LOCKS)
+      await entity.send('a')
+      const message = await entity.receiveOne()
+      await space.at(2000)
+      const late = () => rejection(settle(entity.receiver, message))
+      expect(await late()).toBe('ERR_MESSAGE_LOCK_LOST')
+      expect(await entity.receiveOne()).toMatchObject({ body: 'a', deliveryCount: 1 })
+      // Its token means nothing while another one holds the lock.
+      expect(await late()).toBe('ERR_MESSAGE_LOCK_LOST')
+      expect(await entity.places()).toEqual({ here: ['a'], dead: [] })
+    })
 
     test('SET-07 renewing sets the end to now plus the lock duration, again and again', async () => {
       const space = await open()
@@ -206,7 +258,8 @@ export function messagingSettlement(open: OpenNamespace): void {
       await entity.receiver.completeMessage(message)
     })
 
-    test('SET-07 while a handler works its lock is renewed, for five minutes', async () => {
+    // The official client renews by the machine's clock.
+    test.skipIf(isByClient)('SET-07 while a handler works its lock is renewed', async () => {
       const space = await open()
       const entity = await space.receiving(kind, LOCKS)
       await entity.send('a')
@@ -295,18 +348,49 @@ export function messagingSettlement(open: OpenNamespace): void {
       expect(bodies(await entity.receive())).toEqual(['active'])
     })
 
-    test('SET-16 the lock outlives the receiver, and another one can settle by the token', async () => {
+    test.each(Object.entries(SETTLEMENTS))(
+      'SET-16 the lock outlives the receiver, and another one can %s by the token',
+      async (call, settle) => {
+        const space = await open()
+        const entity = await space.receiving(kind, LOCKS)
+        await entity.send('a', 'b', 'c')
+        const [a, b, c] = await entity.receive()
+        if (!a || !b || !c) throw new Error('three were sent')
+        await entity.detach()
+        expect(await entity.receive()).toEqual([])
+        await settle(entity.receiver, a)
+        await entity.through(space.secondBroker()).receiver.completeMessage(b)
+        const places = {
+          complete: { here: ['c'], dead: [] },
+          abandon: { here: ['a', 'c'], dead: [] },
+          defer: { here: ['a', 'c'], dead: [] },
+          deadLetter: { here: ['c'], dead: ['a'] },
+        }[call]
+        expect(await entity.places()).toEqual(places)
+        await space.at(2000)
+        expect(await rejection(settle(entity.receiver, c))).toBe('ERR_MESSAGE_LOCK_LOST')
+      },
+    )
+
+    test('SET-16 what the handlers of a closed subscription left is locked until its time', async () => {
       const space = await open()
       const entity = await space.receiving(kind, LOCKS)
-      await entity.send('a', 'b')
-      const [a, b] = await entity.receive()
-      if (a === undefined || b === undefined) throw new Error('two were sent')
-      await entity.detach()
+      await entity.send('a')
+      const receiver = entity.attach({ maxAutoLockRenewalDurationInMs: 0 })
+      const seen = Promise.withResolvers<unknown>()
+      const subscription = receiver.subscribe(
+        {
+          processMessage: async ({ body }) => seen.resolve(body),
+          processError: async ({ error }) => seen.reject(error),
+        },
+        { autoCompleteMessages: false },
+      )
+      expect(await seen.promise).toBe('a')
+      await subscription.close()
+      await receiver.close()
       expect(await entity.receive()).toEqual([])
-      await entity.receiver.completeMessage({ lockToken: a.lockToken })
-      const elsewhere = entity.through(space.secondBroker())
-      await elsewhere.receiver.completeMessage({ lockToken: b.lockToken })
-      expect(await entity.places()).toEqual({ here: [], dead: [] })
+      await space.at(2000)
+      expect(bodies(await entity.receive())).toEqual(['a'])
     })
 
     test('SET-16 closing gives back what was received ahead, and counts nothing', async () => {
@@ -324,7 +408,8 @@ export function messagingSettlement(open: OpenNamespace): void {
       ])
     })
 
-    test('SET-17 bodies and properties arrive as they were sent', async () => {
+    // What the types of AMQP make of them has cases of its own.
+    test.skipIf(isByClient)('SET-17 bodies and properties arrive as they were sent', async () => {
       const space = await open()
       const entity = await space.receiving(kind)
       const bodiesSent = [
@@ -399,9 +484,10 @@ export function messagingSettlement(open: OpenNamespace): void {
       const entity = await space.receiving(kind)
       const names = Array.from({ length: 60 }, (_, n) => `m${n}`)
       await entity.send(...names)
-      const receivers = Array.from({ length: 5 }, () => entity.attach())
       const shares = await Promise.all(
-        [1, 2, 3].flatMap((max) => receivers.map((each) => receiveNow(each, max))),
+        [1, 2, 3].flatMap((max) =>
+          Array.from({ length: 5 }, () => receiveNow(entity.attach(), max)),
+        ),
       )
       const got = shares.flat()
       expect(new Set(bodies(got)).size).toBe(got.length)
@@ -428,8 +514,8 @@ export function messagingSettlement(open: OpenNamespace): void {
       await space.at(3000)
       await entity.send('a')
       expect(bodies(await waiting)).toEqual(['a'])
-      const empty = entity.receiver.receiveMessages(1, { maxWaitTimeInMs: 5000 })
-      expect(await space.during(empty, 5000)).toEqual([])
+      const empty = entity.receiver.receiveMessages(1, { maxWaitTimeInMs: 100 })
+      expect(await space.during(empty, 100)).toEqual([])
     })
   })
 
@@ -457,11 +543,11 @@ export function messagingSettlement(open: OpenNamespace): void {
       ])
     })
 
-    test('SET-10 twice in one call it is there once', async () => {
+    test('SET-10 twice in one call it is there once; ids are compared as they are', async () => {
       const space = await open()
       const queue = await space.queue('q', DETECTING)
-      await queue.send({ body: 'a', messageId: '1' }, { body: 'b', messageId: '1' })
-      expect(bodies(await queue.peek())).toEqual(['a'])
+      await queue.send(...['m', 'm', 'M'].map((messageId) => ({ body: messageId, messageId })))
+      expect(bodies(await queue.peek())).toEqual(['m', 'M'])
     })
 
     test('SET-10 scheduled messages take part', async () => {

@@ -1,38 +1,58 @@
 import type {
   Message,
   MessageBroker,
-  MessageReceiver,
   MessageSender,
+  QueueOptions,
   ReceivedMessage,
   ReceiverOptions,
-  SessionReceiver,
+  RuleOptions,
   SubscriptionName,
+  SubscriptionOptions,
 } from '@tidemark/messaging'
-
-export type EntityName = string | SubscriptionName
+import type {
+  EntityName,
+  MessagingClient,
+  TestedReceiver,
+  TestedRule,
+  TestedSender,
+  TestedSession,
+} from './messaging-client.ts'
 
 const MANY = 1000
 const DEAD = { subQueueType: 'deadLetter' } as const
 
+/** How a case reaches an entity. */
+export interface EntityParts {
+  /** Creates, changes and describes entities. */
+  readonly broker: MessageBroker
+  /** Sends and receives: the broker too, or a client of another protocol. */
+  readonly client: MessagingClient
+  /** Resolves when nothing happens any more until time passes. */
+  readonly settled: () => Promise<void>
+}
+
 /** What tests do with one queue or subscription. Sends to a subscription go to its topic. */
 export class TestedEntity {
-  readonly broker: MessageBroker
   readonly name: EntityName
-  readonly sender: MessageSender
-  readonly #settled: () => Promise<void>
-  #receiver: MessageReceiver | undefined
+  readonly sender: TestedSender
+  readonly #parts: EntityParts
+  #receiver: TestedReceiver | undefined
 
-  /** `settled` resolves when nothing happens any more until time passes. */
-  constructor(broker: MessageBroker, name: EntityName, settled: () => Promise<void>) {
-    this.broker = broker
+  constructor(name: EntityName, parts: EntityParts) {
     this.name = name
-    this.#settled = settled
-    this.sender = broker.createSender(typeof name === 'string' ? name : name.topic)
+    this.#parts = parts
+    this.sender = parts.client.createSender(typeof name === 'string' ? name : name.topic)
+  }
+
+  /** A sender of the broker itself, for what no client can do. */
+  get brokerSender(): MessageSender {
+    const { name } = this
+    return this.#parts.broker.createSender(typeof name === 'string' ? name : name.topic)
   }
 
   /** The same one through another broker. */
   through(broker: MessageBroker): TestedEntity {
-    return new TestedEntity(broker, this.name, this.#settled)
+    return new TestedEntity(this.name, { ...this.#parts, broker, client: broker })
   }
 
   /** Together. A text is the body of a message without options. */
@@ -43,13 +63,13 @@ export class TestedEntity {
   }
 
   /** One receiver, made at the first use; `detach` closes it. */
-  get receiver(): MessageReceiver {
+  get receiver(): TestedReceiver {
     this.#receiver ??= this.attach()
     return this.#receiver
   }
 
-  attach(options: ReceiverOptions = {}): MessageReceiver {
-    return this.broker.createReceiver(this.name, options)
+  attach(options: ReceiverOptions = {}): TestedReceiver {
+    return this.#parts.client.createReceiver(this.name, options)
   }
 
   async detach(): Promise<void> {
@@ -67,13 +87,38 @@ export class TestedEntity {
     return only(await this.receive(2))
   }
 
-  accept(sessionId: string): Promise<SessionReceiver> {
-    return this.broker.acceptSession(this.name, sessionId)
+  accept(sessionId: string, options: ReceiverOptions = {}): Promise<TestedSession> {
+    return this.#parts.client.acceptSession(this.name, sessionId, options)
   }
 
   /** A session that is free and has messages now. */
-  acceptNext(maxWaitTimeInMs: number = 0): Promise<SessionReceiver> {
-    return this.broker.acceptNextSession(this.name, { maxWaitTimeInMs })
+  acceptNext(maxWaitTimeInMs: number = 0): Promise<TestedSession> {
+    return this.#parts.client.acceptNextSession(this.name, { maxWaitTimeInMs })
+  }
+
+  createRule(rule: RuleOptions): Promise<unknown> {
+    return this.#parts.client.createRule(this.#subscription, rule)
+  }
+
+  deleteRule(name: string): Promise<void> {
+    return this.#parts.client.deleteRule(this.#subscription, name)
+  }
+
+  listRules(): Promise<readonly TestedRule[]> {
+    return this.#parts.client.listRules(this.#subscription)
+  }
+
+  get #subscription(): SubscriptionName {
+    if (typeof this.name === 'string') throw new Error(`${this.name} is no subscription`)
+    return this.name
+  }
+
+  /** Changes what a queue and a subscription have in common. */
+  async update(changes: QueueOptions & SubscriptionOptions): Promise<void> {
+    const { name } = this
+    const { broker } = this.#parts
+    if (typeof name === 'string') await broker.updateQueue(name, changes)
+    else await broker.updateSubscription(name, changes)
   }
 
   /** Everything that is there now, removed, through a receiver of its own. */
@@ -114,13 +159,14 @@ export class TestedEntity {
   }
 
   /** A receiver of the dead-letter queue, for the caller to close. */
-  attachToDead(): MessageReceiver {
+  attachToDead(): TestedReceiver {
     return this.attach(DEAD)
   }
 
   /** What the entity counts towards its quota. */
   async sizeInBytes(): Promise<number> {
-    const { name, broker } = this
+    const { name } = this
+    const { broker } = this.#parts
     const properties =
       typeof name === 'string'
         ? await broker.getQueueRuntimeProperties(name)
@@ -136,14 +182,14 @@ export class TestedEntity {
     readonly here: readonly unknown[]
     readonly dead: readonly unknown[]
   }> {
-    await this.#settled()
+    await this.#parts.settled()
     return { here: bodies(await this.peek()), dead: bodies(await this.dead()) }
   }
 }
 
 /** What a receiver finds now. */
 export function receiveNow(
-  receiver: MessageReceiver,
+  receiver: TestedReceiver,
   max: number = MANY,
 ): Promise<ReceivedMessage[]> {
   return receiver.receiveMessages(max, { maxWaitTimeInMs: 0 })

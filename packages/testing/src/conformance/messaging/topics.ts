@@ -1,6 +1,6 @@
 import type { CorrelationRuleFilter, Message, RuleOptions } from '@tidemark/messaging'
 import { describe, expect, test } from 'vitest'
-import { rejection, type OpenNamespace, type TestedNamespace } from './fixtures.ts'
+import { rejection, type CaseParts, type TestedNamespace } from './fixtures.ts'
 import { bodies, type TestedEntity } from './tested-entity.ts'
 
 const NAME = { topic: 't', subscription: 's' }
@@ -12,11 +12,17 @@ async function withRules(
   rules: readonly RuleOptions[],
 ): Promise<TestedEntity> {
   await space.topic('t')
-  return space.subscription('t', 's', { rules })
+  const copy = await space.subscription('t', 's', { rules: [] })
+  for (const rule of rules) await copy.createRule(rule)
+  return copy
+}
+
+async function ruleNames(copy: TestedEntity): Promise<readonly string[]> {
+  return (await copy.listRules()).map(({ name }) => name)
 }
 
 /** Copies into subscriptions, by rules. */
-export function messagingTopics(open: OpenNamespace): void {
+export function messagingTopics({ open, isByClient }: CaseParts): void {
   describe('topics', () => {
     test('TOP-01 each subscription with a matching rule gets a copy, and settles it for itself', async () => {
       const space = await open()
@@ -27,6 +33,9 @@ export function messagingTopics(open: OpenNamespace): void {
         rules: [{ name: 'never', filter: sql('1 = 0') }],
       })
       await topic.send('a', 'b')
+      const firstNumbers = async (entity: TestedEntity) =>
+        (await entity.peek()).map(({ enqueuedSequenceNumber }) => enqueuedSequenceNumber)
+      expect(await firstNumbers(one)).toEqual(await firstNumbers(two))
       await one.receiver.completeMessage((await one.receive(1))[0] ?? {})
       await one.receiver.abandonMessage(await one.receiveOne())
       expect(await one.places()).toEqual({ here: [], dead: ['b'] })
@@ -61,19 +70,20 @@ export function messagingTopics(open: OpenNamespace): void {
       const space = await open()
       await space.topic('t')
       const copy = await space.subscription('t', 's')
-      const rules = await space.broker.listRules(NAME)
-      expect(rules.map(({ name }) => name)).toEqual(['$Default'])
+      expect(await ruleNames(copy)).toEqual(['$Default'])
       await copy.send('a')
       expect(bodies(await copy.peek())).toEqual(['a'])
     })
 
     test('TOP-02 unless it is given rules; without any it gets nothing', async () => {
       const space = await open()
-      const copy = await withRules(space, [{ name: 'red', filter: sql("colour = 'red'") }])
-      expect((await space.broker.listRules(NAME)).map(({ name }) => name)).toEqual(['red'])
+      await space.topic('t')
+      const rules = [{ name: 'red', filter: sql("colour = 'red'") }]
+      const copy = await space.subscription('t', 's', { rules })
+      expect(await ruleNames(copy)).toEqual(['red'])
       await copy.send('a', { body: 'b', applicationProperties: { colour: 'red' } })
       expect(bodies(await copy.peek())).toEqual(['b'])
-      await space.broker.deleteRule(NAME, 'red')
+      await copy.deleteRule('red')
       await copy.send({ body: 'c', applicationProperties: { colour: 'red' } })
       expect(bodies(await copy.peek())).toEqual(['b'])
     })
@@ -128,6 +138,7 @@ export function messagingTopics(open: OpenNamespace): void {
         applicationProperties: { colour: 'red', n: 1, on: true },
       }
       const copy = await withRules(space, [{ name: 'r', filter }])
+      expect(await copy.listRules()).toMatchObject([{ name: 'r', filter }])
       const message = (body: string, changes: object): Message => ({
         body,
         subject: 's',
@@ -171,6 +182,7 @@ export function messagingTopics(open: OpenNamespace): void {
       ['n - 1 = 2 AND n / 3 = 1 AND n % 2 = 1', true],
       ["sys.Label = 'paid'", true],
       ["sys.label = 'other'", false],
+      ["sys.MessageId LIKE 'm%' AND sys.CorrelationId = 'c'", true],
       ['user.n = 3', true],
       ['flag = TRUE', true],
       // Unknown is no match, whether or not it is negated.
@@ -192,6 +204,8 @@ export function messagingTopics(open: OpenNamespace): void {
       await space.entity('t').send({
         body: 'a',
         subject: 'paid',
+        messageId: 'm1',
+        correlationId: 'c',
         applicationProperties: { n: 3, text: 'abc', flag: true, percent: 'a%b' },
       })
       const matched: [string, boolean][] = []
@@ -209,10 +223,12 @@ export function messagingTopics(open: OpenNamespace): void {
     ])('TOP-05 %s is refused, and the rule is not there', async (_, expression) => {
       const space = await open()
       await space.topic('t')
-      await space.subscription('t', 's')
-      const created = space.broker.createRule(NAME, { name: 'r', filter: sql(expression) })
-      expect(await rejection(created)).toBe('ERR_INVALID_RULE')
-      expect((await space.broker.listRules(NAME)).map(({ name }) => name)).toEqual(['$Default'])
+      const copy = await space.subscription('t', 's')
+      const created = copy.createRule({ name: 'r', filter: sql(expression) })
+      // AMQP has one condition for both.
+      const code = isByClient ? 'ERR_INVALID_OPTION' : 'ERR_INVALID_RULE'
+      expect(await rejection(created)).toBe(code)
+      expect(await ruleNames(copy)).toEqual(['$Default'])
     })
 
     test('TOP-05 1024 characters are allowed', async () => {
@@ -230,6 +246,7 @@ export function messagingTopics(open: OpenNamespace): void {
         "SET n = n + 1; SET sys.Label = 'new'; SET sys.To = 'there'; SET fresh = 'x'; REMOVE old",
       )
       const copy = await withRules(space, [{ name: 'r', action }])
+      expect(await copy.listRules()).toMatchObject([{ name: 'r', action }])
       const other = await space.subscription('t', 'other')
       const properties = { n: 1, old: 'gone' }
       await copy.send({ body: 'a', subject: 'was', applicationProperties: properties })
@@ -247,14 +264,14 @@ export function messagingTopics(open: OpenNamespace): void {
       const send = (body: string, n: number) => copy.send({ body, applicationProperties: { n } })
       await send('a1', 1)
       await send('a2', 2)
-      await space.broker.createRule(NAME, { name: 'two', filter: sql('n = 2') })
+      await copy.createRule({ name: 'two', filter: sql('n = 2') })
       expect(bodies(await copy.peek())).toEqual(['a1'])
       await send('b2', 2)
-      await space.broker.deleteRule(NAME, 'one')
+      await copy.deleteRule('one')
       await send('c1', 1)
       await send('c2', 2)
       expect(bodies(await copy.peek())).toEqual(['a1', 'b2', 'c2'])
-      expect((await space.broker.listRules(NAME)).map(({ name }) => name)).toEqual(['two'])
+      expect(await ruleNames(copy)).toEqual(['two'])
     })
 
     test('TOP-07 another broker judges by the rules that are there, not by those it has read', async () => {
@@ -273,19 +290,19 @@ export function messagingTopics(open: OpenNamespace): void {
 
     test('TOP-07 the name of a rule is unique, and has at most 50 characters', async () => {
       const space = await open()
-      await withRules(space, [{ name: 'one' }])
-      const again = space.broker.createRule(NAME, { name: 'ONE' })
+      const copy = await withRules(space, [{ name: 'one' }])
+      const again = copy.createRule({ name: 'ONE' })
       expect(await rejection(again)).toBe('ERR_MESSAGING_ENTITY_EXISTS')
-      const long = space.broker.createRule(NAME, { name: 'x'.repeat(51) })
+      const long = copy.createRule({ name: 'x'.repeat(51) })
       expect(await rejection(long)).toBe('ERR_INVALID_OPTION')
-      await space.broker.createRule(NAME, { name: 'x'.repeat(50) })
-      expect(await space.broker.listRules(NAME)).toHaveLength(2)
-      expect(await rejection(space.broker.deleteRule(NAME, 'none'))).toBe(
-        'ERR_MESSAGING_ENTITY_NOT_FOUND',
-      )
+      await copy.createRule({ name: 'x'.repeat(50) })
+      expect(await copy.listRules()).toHaveLength(2)
+      const deleted = copy.deleteRule('none')
+      expect(await rejection(deleted)).toBe('ERR_MESSAGING_ENTITY_NOT_FOUND')
     })
 
-    test.each(['sessionId', 'messageId', 'replyToSessionId'] as const)(
+    // A text of AMQP has no half characters.
+    test.skipIf(isByClient).each(['sessionId', 'messageId', 'replyToSessionId'] as const)(
       'TOP-08 an action that sets %s to what no sender may give fails',
       async (name) => {
         const space = await open()
