@@ -198,11 +198,3 @@ export function expiryOf({ expiresAtUtc }: ServiceBusReceivedMessage): number {
 export function enqueuedOf({ enqueuedTimeUtc }: ServiceBusReceivedMessage): number {
   return enqueuedTimeUtc?.getTime() ?? Number.NaN
 }
-
-/** These fields of each message. */
-export function fieldsOf(
-  messages: readonly ServiceBusReceivedMessage[],
-  ...names: readonly (keyof ServiceBusReceivedMessage)[]
-): readonly (readonly unknown[])[] {
-  return messages.map((message) => names.map((name): unknown => message[name]))
-}

@@ -143,11 +143,6 @@ export class Namespace implements AsyncDisposable {
     return this.entity('events', name)
   }
 
-  /** A queue, or a subscription of a topic that has only this one. */
-  receiving(kind: ReceivingKind, options: QueueOptions = {}): Promise<ClientEntity> {
-    return kind === 'queue' ? this.queue(options) : this.subscription(options)
-  }
-
   entity(queueOrTopic: string, subscription?: string): ClientEntity {
     return new ClientEntity(this.client, queueOrTopic, subscription)
   }
@@ -170,8 +165,6 @@ export class Namespace implements AsyncDisposable {
     expect(this.#failures).toEqual([])
   }
 }
-
-export type ReceivingKind = 'queue' | 'subscription'
 
 /** The error that a call ends with; a call that succeeds fails the test. */
 export async function refusal(call: Promise<unknown>): Promise<{ code: string; message: string }> {

@@ -263,4 +263,19 @@ describe('Bodies and properties', () => {
     await entity.send(message)
     expect(await entity.receiveOne()).toMatchObject(message)
   })
+
+  test('SCH-03 everything else of a scheduled message comes back', async () => {
+    await using space = await Namespace.open()
+    const queue = await space.queue()
+    const message = {
+      body: [1, { a: 2 }],
+      messageId: 'm',
+      subject: 's',
+      applicationProperties: { n: 1, t: 'x' },
+    }
+    await queue.sender.scheduleMessages(message, space.in(60_000))
+    expect(await queue.peekOne()).toMatchObject(message)
+    space.clock.jump(60_000)
+    expect(await queue.receiveOne()).toMatchObject(message)
+  })
 })

@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000
 /** What the rules of expiry leave open, and we have decided. */
 export function messagingExpiryDecisions({ open, openAlone }: CaseParts): void {
   describe.each(BOTH)('expiry as we decided, in a %s', (kind) => {
-    test('EXP-26 peeks, senders and receivers of the dead-letter queue are no listeners', async () => {
+    test('EXP-26 peeks, senders, rules and receivers of the dead-letter queue are no listeners', async () => {
       const space = await open()
       const entity = await space.receiving(kind, DEAD_LETTERING)
       await entity.send({ body: 'a', timeToLive: 900 })
@@ -17,6 +17,7 @@ export function messagingExpiryDecisions({ open, openAlone }: CaseParts): void {
       await space.at(1600)
       await peeking.peekMessages(1)
       expect(await receiveNow(dead)).toEqual([])
+      if (kind === 'subscription') await entity.createRule({ name: 'more' })
       await entity.send('b')
       await space.pass(1000)
       expect(await entity.places()).toEqual({ here: ['a', 'b'], dead: [] })

@@ -30,17 +30,25 @@ export function messagingSessions({ open, isByClient }: CaseParts): void {
       expect(bodies(await entity.peek())).toEqual(['b1'])
     })
 
-    test('SES-10 an abandoned message of the session is in front again', async () => {
+    test('SES-10 SES-14 the holder settles in every way; dead letters need no session', async () => {
       const space = await open()
       const entity = await space.receiving(kind, SESSIONS)
-      await entity.send({ body: 'a1', ...A }, { body: 'a2', ...A })
+      await entity.send(...['a1', 'a2', 'a3', 'a4'].map((body) => ({ body, ...A })))
       const a = await entity.accept('A')
       await a.abandonMessage(only(await receiveNow(a, 1)))
-      const again = await receiveNow(a)
-      expect(again.map(({ body, deliveryCount }) => [body, deliveryCount])).toEqual([
-        ['a1', 1],
-        ['a2', 0],
-      ])
+      const [a1, a2, a3, a4] = await receiveNow(a)
+      if (!a1 || !a2 || !a3 || !a4) throw new Error('four were sent')
+      expect([a1.body, a1.deliveryCount, a2.deliveryCount]).toEqual(['a1', 1, 0])
+      await a.deferMessage(a2)
+      await a.deadLetterMessage(a3)
+      await a.completeMessage(a4)
+      await a.completeMessage(only(await a.receiveDeferredMessages(a2.sequenceNumber)))
+      expect(await entity.places()).toEqual({ here: ['a1'], dead: ['a3'] })
+      expect(await entity.drainDead()).toMatchObject([{ body: 'a3', ...A }])
+      await a.close()
+      await using deleting = await entity.accept('A', { receiveMode: 'receiveAndDelete' })
+      expect(bodies(await receiveNow(deleting))).toEqual(['a1'])
+      expect(await entity.peek()).toEqual([])
     })
 
     test('SES-11 the lock lasts for the lock duration, and nobody else can accept meanwhile', async () => {
@@ -156,6 +164,7 @@ export function messagingSessions({ open, isByClient }: CaseParts): void {
       const second = await entity.accept('A')
       expect(await rejection(first.setSessionState(bytes(2)))).toBe('ERR_SESSION_LOCK_LOST')
       expect(await rejection(first.getSessionState())).toBe('ERR_SESSION_LOCK_LOST')
+      expect(await rejection(first.renewSessionLock())).toBe('ERR_SESSION_LOCK_LOST')
       expect(await second.getSessionState()).toEqual(bytes(1))
     })
 
@@ -183,9 +192,11 @@ export function messagingSessions({ open, isByClient }: CaseParts): void {
     test('SES-14 with sessions nobody receives without one, and a peek needs none', async () => {
       const space = await open()
       const entity = await space.receiving(kind, SESSIONS)
-      await entity.send({ body: 'a1', ...A })
+      await entity.send({ body: 'a1', ...A }, { body: 'b1', ...B })
       expect(await rejection(entity.receive())).toBe('ERR_MESSAGING_NOT_ALLOWED')
-      expect(bodies(await entity.peek())).toEqual(['a1'])
+      expect(bodies(await entity.peek())).toEqual(['a1', 'b1'])
+      const b = await entity.accept('B')
+      expect(bodies(await b.peekMessages(5, { fromSequenceNumber: 0 }))).toEqual(['b1'])
     })
 
     // The official client has a code of its own, by which session it was granted.
