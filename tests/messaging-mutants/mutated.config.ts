@@ -17,7 +17,10 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
-    include: ['packages/**/src/**/*.test.ts'],
+    include: ['packages/**/src/**/*.test.ts', 'tests/interop-amqp/*.test.ts'],
+    setupFiles: ['scripts/client-sockets.ts'],
+    // One that fails is enough.
+    bail: 1,
     execArgv: ['--conditions=@tidemark/source'],
     // What is kept between runs does not know of mutants.
     fsModuleCache: false,

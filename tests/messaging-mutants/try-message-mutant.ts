@@ -9,10 +9,14 @@ import { mutate } from '../simulation/mutants/mutant.ts'
 import { MESSAGE_MUTANTS } from './message-mutants.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-/** The suite takes seconds: a mutant that runs in circles is noticed, too. */
-const STUCK_MS = 60_000
-/** The suite of messages, on a store in memory. */
-const SUITE = 'packages/engine-sqlite/src/messages-in-memory.test.ts'
+/** The tests take seconds: a mutant that runs in circles is noticed, too. */
+const STUCK_MS = 180_000
+/** Units, and the suite of messages on a store in memory: by the broker itself, and by the official client. */
+const TESTS = [
+  'packages/store/src/messages/',
+  'packages/engine-sqlite/src/messages-in-memory.test.ts',
+  'tests/interop-amqp/suite.test.ts',
+]
 const SOURCES = new URL('../../packages/store/src/messages/', import.meta.url)
 
 /**
@@ -31,7 +35,7 @@ export async function tryMessageMutant(index: number): Promise<string | undefine
     const report = join(folder, 'report.json')
     const output = ['--reporter', 'json', '--outputFile', report]
     const options = ['--config', config, '--root', ROOT, ...output, '-t', `${rule}\\b`]
-    const child = spawn('npx', ['vitest', 'run', ...options, SUITE], {
+    const child = spawn('npx', ['vitest', 'run', ...options, ...TESTS], {
       cwd: ROOT,
       env: { ...process.env, TIDEMARK_MESSAGE_MUTANT: String(index) },
       stdio: ['ignore', 'ignore', 'pipe'],
