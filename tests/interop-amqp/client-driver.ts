@@ -73,12 +73,14 @@ async function connect(broker: MessageBroker): Promise<ConnectedClient> {
 function clientOf(client: ServiceBusClient, patience: Patience): MessagingClient {
   return codedErrors<MessagingClient>({
     createSender: (queueOrTopic) => senderOf(client, queueOrTopic),
-    createReceiver: (name, options = {}) =>
-      receiverOf(
+    createReceiver: (name, options = {}) => {
+      const unrenewed = given({ ...UNRENEWED, ...options })
+      return receiverOf(
         typeof name === 'string'
-          ? client.createReceiver(name, given(options))
-          : client.createReceiver(name.topic, name.subscription, given(options)),
-      ),
+          ? client.createReceiver(name, unrenewed)
+          : client.createReceiver(name.topic, name.subscription, unrenewed),
+      )
+    },
     acceptSession: async (name, sessionId, options = {}) =>
       sessionOf(
         typeof name === 'string'
