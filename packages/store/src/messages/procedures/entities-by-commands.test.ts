@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { EntityRecord, NewEntity } from '../entities.ts'
 import { SETTINGS } from '../rules/rows.fixture.ts'
-import { heads, kindOf, TestedMessages, type Entity } from './tested-messages.fixture.ts'
+import { kindOf, TestedMessages, type Entity } from './tested-messages.fixture.ts'
 
 let messages: TestedMessages
 beforeEach(async () => {
@@ -95,14 +95,6 @@ describe('updating', () => {
     return kindOf(answer)
   }
 
-  test('EXP-22 concerns later messages only', async () => {
-    const queue = await messages.queue('q', { defaultTtlMs: 60_000 })
-    await queue.send({ messageId: 'a' })
-    expect(await update(queue, { defaultTtlMs: 1000 })).toBe('updated')
-    await queue.send({ messageId: 'b' })
-    expect((await queue.peekMessages()).map(({ ttlMs }) => ttlMs)).toEqual([60_000, 1000])
-  })
-
   test('is refused after another one, for the kind of receivers, and for dead-letter queues', async () => {
     const queue = await messages.queue('q')
     await update(queue, { maxDeliveryCount: 3 })
@@ -133,26 +125,6 @@ describe('updating', () => {
 })
 
 describe('deleting', () => {
-  test('TMP-12 takes messages, dead letters and subscriptions; the name is free for an empty entity', async () => {
-    const topic = await messages.topic('t')
-    const subscription = await messages.subscription('t', 's')
-    const queue = await messages.queue('q')
-    await queue.send({ messageId: 'a' })
-    const [received] = await queue.receive()
-    expect(await remove(topic)).toBe('deleted')
-    expect(await remove(queue)).toBe('deleted')
-    expect(await paths()).toEqual([])
-    expect(await remove(queue)).toBe('gone')
-    await expect(subscription.receive()).rejects.toThrow('gone')
-    if (received !== undefined) {
-      await expect(queue.settle('complete', received)).rejects.toThrow('gone')
-    }
-    const again = await messages.queue('q')
-    expect(again.number).not.toBe(queue.number)
-    expect(await again.peek()).toEqual([])
-    expect(await again.send({})).toEqual([1])
-  })
-
   test('TMP-12 rows of what was deleted are removed in pieces', async () => {
     const queue = await messages.queue('q')
     await queue.send(...Array.from({ length: 600 }, (_, n) => ({ messageId: `${n}` })))
@@ -182,17 +154,6 @@ describe('deleting', () => {
 })
 
 describe('entities that delete themselves', () => {
-  test('TMP-01 TMP-10 only after the period, counted from the last operation', async () => {
-    const queue = await messages.queue('q', idle)
-    await messages.wait(PERIOD - 1)
-    expect(await remove(queue, 'idle')).toBe('inUse')
-    expect(await queue.receive()).toEqual([])
-    await messages.wait(PERIOD - 1)
-    expect(await remove(queue, 'idle')).toBe('inUse')
-    await messages.wait(1)
-    expect(await remove(queue, 'idle')).toBe('deleted')
-  })
-
   test('TMP-10 a refused operation is activity, too, and one on the dead-letter queue', async () => {
     const queue = await messages.queue('q', { ...idle, status: 'Disabled' })
     await messages.wait(PERIOD - 1)
@@ -201,15 +162,6 @@ describe('entities that delete themselves', () => {
     await (await queue.deadLetters()).peek()
     await messages.wait(PERIOD - 1)
     expect(await remove(queue, 'idle')).toBe('inUse')
-  })
-
-  test('TMP-05 a pending scheduled message holds the timer', async () => {
-    const queue = await messages.queue('q', idle)
-    await queue.send({ messageId: 'a', scheduledMs: messages.startMs + 3 * PERIOD })
-    await messages.wait(2 * PERIOD)
-    expect(await remove(queue, 'idle')).toBe('inUse')
-    await messages.wait(PERIOD)
-    expect(heads(await queue.receive())).toEqual(['a'])
   })
 
   test('TMP-05 TMP-06 the period begins anew when it is enqueued, carried out or not', async () => {
@@ -279,20 +231,6 @@ describe('entities that delete themselves', () => {
     expect(await remove(subscription, 'idle')).toBe('deleted')
     await messages.wait(1)
     expect(await remove(topic, 'idle')).toBe('deleted')
-  })
-
-  test('TMP-08 neither source nor destination of forwarding', async () => {
-    const target = await messages.queue('Target', idle)
-    const source = await messages.queue('source', { ...idle, forwardTo: 'target' })
-    await messages.wait(2 * PERIOD)
-    expect(await remove(target, 'idle')).toBe('inUse')
-    expect(await remove(source, 'idle')).toBe('inUse')
-  })
-
-  test('TMP-04 never without a period, nor before somebody asks', async () => {
-    const queue = await messages.queue('q')
-    await messages.wait(1000 * PERIOD)
-    expect(await remove(queue, 'idle')).toBe('inUse')
   })
 })
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { CommandAnswers, CommandOf } from '../message-commands.ts'
 import { readChanges } from '../rules/message-changes.ts'
-import { copyFor, heads, TestedMessages, type Entity } from './tested-messages.fixture.ts'
+import { TestedMessages, type Entity } from './tested-messages.fixture.ts'
 
 let messages: TestedMessages
 beforeEach(async () => {
@@ -132,19 +132,6 @@ describe('forwarding', () => {
     expect(await target.peekMessages()).toMatchObject([{ number: 1 }, { head: 'm2', number: 2 }])
   })
 
-  test('SET-13 a topic puts forwarded messages into its subscriptions', async () => {
-    const source = await messages.queue('source')
-    const topic = await messages.topic('t', { defaultTtlMs: 400 })
-    const s1 = await messages.subscription('t', 's1')
-    await source.send({ messageId: 'm1' })
-    await source.send({ messageId: 'm2' })
-    await forward(source, topic, { number: 2, copies: [copyFor(s1)] })
-    expect(await s1.peekMessages()).toMatchObject([
-      { head: 'm2', number: 1, firstNumber: 2, hops: 1, ttlMs: 400 },
-    ])
-    expect(await topic.send({ copies: [] })).toEqual([2])
-  })
-
   test('only waiting messages are forwarded', async () => {
     const source = await messages.queue('source')
     const target = await messages.queue('target')
@@ -160,28 +147,6 @@ describe('forwarding', () => {
 })
 
 describe('forwarding dead letters', () => {
-  test('SET-14 EXP-31 names where they died, and starts their TTL again', async () => {
-    const source = await messages.queue('orders', { maxDeliveryCount: 1 })
-    const target = await messages.queue('target')
-    const dead = await source.deadLetters()
-    await source.send({ messageId: 'a', ttlMs: 1000 })
-    await source.settle('abandon', ...(await source.receive()))
-    await messages.wait(5000)
-    expect(await readForwardable(dead)).toEqual(['a'])
-    expect(await forward(dead, target, { number: 1 })).toEqual({
-      kind: 'forwarded',
-      left: 0,
-      stuck: 0,
-    })
-    const received = await target.receive()
-    expect(heads(received)).toEqual(['a'])
-    expect(received[0]?.message).toMatchObject({
-      deadLetterSource: 'orders',
-      deliveries: 0,
-      expiresMs: messages.startMs + 6000,
-    })
-  })
-
   test('SET-14 stay where they are when the destination takes none', async () => {
     const source = await messages.queue('orders', { maxDeliveryCount: 1 })
     const target = await messages.queue('target', { status: 'Disabled' })

@@ -38,37 +38,6 @@ describe('a send to a topic', () => {
     expect(await topic.peek()).toEqual([])
   })
 
-  test('EXP-13 EXP-14 the shortest TTL of message, topic and subscription applies', async () => {
-    const short = await messages.topic('short', { defaultTtlMs: 2000 })
-    const s1 = await messages.subscription('short', 's1', { defaultTtlMs: 3_600_000 })
-    const s2 = await messages.subscription('short', 's2', { defaultTtlMs: 500 })
-    await short.send({ ttlMs: 60_000, copies: [copyFor(s1), copyFor(s2)] })
-    expect((await s1.peekMessages())[0]?.ttlMs).toBe(2000)
-    expect((await s2.peekMessages())[0]?.ttlMs).toBe(500)
-  })
-
-  test('SET-10 duplicates are dropped before the fan-out', async () => {
-    const s1 = await messages.subscription('t', 's1')
-    const copies = [copyFor(s1)]
-    expect(await topic.send({ messageId: 'a', copies }, { messageId: 'a', copies })).toEqual([
-      1,
-      undefined,
-    ])
-    expect(await s1.peek()).toEqual(['a'])
-  })
-
-  test('TOP-08 a copy whose filter failed goes to the dead-letter queue of its subscription', async () => {
-    const s1 = await messages.subscription('t', 's1')
-    const deadLetter = { reason: 'FilterFailed', description: 'no' }
-    await topic.send({ messageId: 'a', copies: [copyFor(s1), copyFor(s1, { deadLetter })] })
-    expect(await s1.peek()).toEqual(['a'])
-    const [letter] = await (await s1.deadLetters()).peekMessages()
-    expect(letter).toMatchObject({ head: 'a', number: 1 })
-    expect(readChanges(letter?.changes).properties).toMatchObject({
-      DeadLetterReason: 'FilterFailed',
-    })
-  })
-
   test('SES-10 a copy without a session for a subscription that requires one is a dead letter', async () => {
     const s1 = await messages.subscription('t', 's1', { requiresSession: true })
     await topic.send(
@@ -196,16 +165,6 @@ describe('messages scheduled to a topic', () => {
     expect(await activate({ 1: [] }, version)).toMatchObject({ reason: 'stale' })
     await activate({ 1: [copyFor(s1)] })
     expect(heads(await s1.receive())).toEqual(['m'])
-  })
-
-  test('SCH-04 can be cancelled before their instant only', async () => {
-    const scheduledMs = messages.startMs + 1000
-    await topic.send({ messageId: 'a', scheduledMs }, { messageId: 'b', scheduledMs })
-    const cancel = (number: number) =>
-      messages.perform<'cancel'>({ kind: 'cancel', ...topic.on, numbers: [number] })
-    expect(await cancel(1)).toEqual({ kind: 'cancelled' })
-    await messages.wait(1000)
-    expect(await cancel(2)).toEqual({ kind: 'notFound', number: 2 })
   })
 
   test('SET-20 make room in the topic when they leave it', async () => {

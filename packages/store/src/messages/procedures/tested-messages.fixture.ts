@@ -194,18 +194,18 @@ export class Entity {
   }
 
   /** Names of what is there in the order of numbers; locked, deferred and scheduled ones are marked. */
-  async peek(session?: string): Promise<readonly string[]> {
-    return (await this.peekMessages(session)).map(
+  async peek(): Promise<readonly string[]> {
+    return (await this.peekMessages()).map(
       ({ head, state, isLocked }) =>
         head + (isLocked ? ' locked' : '') + (state === ACTIVE ? '' : ` ${nameOf(state)}`),
     )
   }
 
-  async peekMessages(session?: string): Promise<readonly PeekedMessage[]> {
+  async peekMessages(): Promise<readonly PeekedMessage[]> {
     const answer = await this.#messages.perform<'peek'>({
       kind: 'peek',
       ...this.on,
-      session,
+      session: undefined,
       fromNumber: 0,
       max: 10_000,
       maxBytes: 1e9,
