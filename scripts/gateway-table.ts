@@ -4,7 +4,10 @@ import type { Feature } from './gateway-table/read-cases.ts'
 import { countCases, featuresAsMarkdown, readSuite } from './gateway-table/read-suite.ts'
 import { ROOT } from './repository.ts'
 
-const SUITE = join(ROOT, 'tests/interop')
+const OF_THE_WIRE = join(ROOT, 'tests/interop')
+const SUITE = join(ROOT, 'packages/testing/src/conformance/collection')
+/** What the official client has of it. */
+const BY_CLIENT = join(ROOT, 'tests/azure-client/by-client.json')
 const DOCUMENT = join(ROOT, 'docs/gateway.md')
 const BEGIN = '<!-- cases: written by scripts/gateway-table.ts -->'
 const END = '<!-- end of cases -->'
@@ -37,9 +40,22 @@ const ORDER = [
   'on-sqlite',
 ]
 
-/** All features of the suite, in the order of the document. */
+interface ByClient {
+  readonly features: readonly string[]
+  readonly except: Readonly<Record<string, readonly string[]>>
+}
+
+/** All features in the order of the document: what is of the wire, and the suite by the official client. */
 export function readFeatures(): readonly Feature[] {
-  return readSuite(SUITE, ORDER)
+  const { features, except } = JSON.parse(readFileSync(BY_CLIENT, 'utf8')) as ByClient
+  const not = Object.values(except).flat()
+  const ofSuite = readSuite(SUITE, ['documents', 'writes'], '.ts')
+    .filter(({ name }) => features.includes(name))
+    .map(({ name, cases }) => ({
+      name: `Every collection: ${name}`,
+      cases: cases.filter((one) => !not.includes(one.name)),
+    }))
+  return [...readSuite(OF_THE_WIRE, ORDER), ...ofSuite]
 }
 
 /** The document with the features in its marked region. */

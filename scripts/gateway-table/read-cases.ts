@@ -22,8 +22,8 @@ export interface NamedCase {
 /** Lists that tables are made of, by the name of their constant. */
 type Lists = Map<string, number>
 
-/** Parameter of a function with cases of a suite that every driver runs. */
-const EVERY_DRIVER = 'CaseParts'
+/** Parameters of functions with cases of a suite that every driver runs. */
+const EVERY_DRIVER: readonly unknown[] = ['CaseParts', 'OpenStore']
 /** Lists of other files. */
 const SHARED_LISTS = [['BOTH', 2]] as const
 
@@ -44,7 +44,9 @@ function featuresOf(statement: Node, source: Source): readonly Feature[] {
   if (statement.type === 'ExportNamedDeclaration' && statement.declaration !== null) {
     const { declaration } = statement
     if (declaration.type !== 'FunctionDeclaration' || declaration.body === null) return []
-    const isOfDriver = declaration.params.some((parameter) => typeOf(parameter) === EVERY_DRIVER)
+    const isOfDriver = declaration.params.some((parameter) =>
+      EVERY_DRIVER.includes(typeOf(parameter)),
+    )
     return isOfDriver ? declaration.body.body.flatMap((inner) => featuresOf(inner, source)) : []
   }
   if (statement.type !== 'ExpressionStatement') return []

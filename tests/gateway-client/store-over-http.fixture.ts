@@ -1,4 +1,4 @@
-import { FULL_RANGE, type ChangeFeedSource } from '@tidemark/contracts'
+import { FULL_RANGE, type ChangeFeedSource, type DocumentCollection } from '@tidemark/contracts'
 import {
   CosmosDocumentCollection,
   openChangeFeed,
@@ -28,28 +28,45 @@ const FEED_METHODS = [
   'joinPositions',
 ] as const
 
+/** What a client does with one collection. Without a feed, the store's own is read. */
+export interface CollectionByClient {
+  readonly documents: DocumentCollection
+  readonly feed?: () => Promise<ChangeFeedSource>
+}
+export type ByClient = (name: {
+  readonly database: string
+  readonly container: string
+}) => CollectionByClient
+
+/** By our own client. */
+export function storeOverHttp(store: Store, connection: CosmosConnection): Store {
+  return storeByClient(store, (name) => ({
+    documents: new CosmosDocumentCollection(connection, name),
+    feed: () => openChangeFeed(connection, name),
+  }))
+}
+
 /**
- * A store whose collections do over HTTP what their contracts have, so that suites for collections run over the wire.
+ * A store whose collections do by a client what their contracts have, so that suites for collections run over the wire.
  * What the wire does not have (splits, settings, iteration) is done in process.
  */
-export function storeOverHttp(store: Store, connection: CosmosConnection): Store {
+export function storeByClient(store: Store, client: ByClient): Store {
   return replaced(store, {
-    database: (id: string) => databaseOverHttp(store.database(id), connection),
-    createDatabase: async (id: string) =>
-      databaseOverHttp(await store.createDatabase(id), connection),
+    database: (id: string) => databaseByClient(store.database(id), client),
+    createDatabase: async (id: string) => databaseByClient(await store.createDatabase(id), client),
   })
 }
 
-function databaseOverHttp(database: Database, connection: CosmosConnection): Database {
+function databaseByClient(database: Database, client: ByClient): Database {
   // Known from when it is made on, as a store's own handle is.
   const made = async (collection: Collection): Promise<Collection> => {
-    const over = collectionOverHttp(collection, connection)
+    const over = collectionByClient(collection, client)
     await over.resolveStart({ range: FULL_RANGE, start: 'now' }).catch(() => {})
     await over.readFeedRanges()
     return over
   }
   return replaced(database, {
-    collection: (id: string) => collectionOverHttp(database.collection(id), connection),
+    collection: (id: string) => collectionByClient(database.collection(id), client),
     createCollection: async (options: Parameters<Database['createCollection']>[0]) =>
       made(await database.createCollection(options)),
     createCollectionIfNotExists: async (
@@ -58,23 +75,25 @@ function databaseOverHttp(database: Database, connection: CosmosConnection): Dat
   })
 }
 
-function collectionOverHttp(collection: Collection, connection: CosmosConnection): Collection {
-  const name = { database: collection.databaseId, container: collection.id }
-  const documents = new CosmosDocumentCollection(connection, name)
+function collectionByClient(collection: Collection, client: ByClient): Collection {
+  const { documents, feed } = client({ database: collection.databaseId, container: collection.id })
+  const methods = DOCUMENT_METHODS.filter((method) => documents[method] !== undefined)
+  const own = Object.fromEntries(methods.map((method) => [method, bound(documents, method)]))
+  return replaced(collection, { ...own, ...(feed && feedByClient(feed)) })
+}
+
+function feedByClient(open: () => Promise<ChangeFeedSource>): object {
   let opened: Promise<ChangeFeedSource> | undefined
-  const feed = (): Promise<ChangeFeedSource> => (opened ??= openChangeFeed(connection, name))
-  const own = Object.fromEntries([
-    ...DOCUMENT_METHODS.map((method) => [method, bound(documents, method)]),
-    ...FEED_METHODS.map((method) => [
-      method,
-      async (...args: readonly unknown[]) => bound(await feed(), method)(...args),
-    ]),
-  ]) as object
+  const feed = (): Promise<ChangeFeedSource> => (opened ??= open())
+  const own = FEED_METHODS.map((method) => [
+    method,
+    async (...args: readonly unknown[]) => bound(await feed(), method)(...args),
+  ])
   const positions = {
     report: async (list: never) => (await feed()).positions?.report(list),
     read: async (group: string) => (await feed()).positions?.read(group),
   }
-  return replaced(collection, { ...own, positions })
+  return { ...Object.fromEntries(own), positions } as object
 }
 
 function bound(target: object, method: string): (...args: readonly unknown[]) => unknown {

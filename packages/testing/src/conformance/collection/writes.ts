@@ -1,12 +1,11 @@
 import { FULL_RANGE, type EtagConditions, type PatchOperation } from '@tidemark/contracts'
-import type { Store } from '@tidemark/store'
 import { describe, expect, test } from 'vitest'
-import { makeCollection, rejection, type TestDocument } from './fixtures.ts'
+import { makeCollection, rejection, type OpenStore, type TestDocument } from './fixtures.ts'
 
 const MIB = 2 ** 20
 
 /** Patches, transactional batches and atomic commits. */
-export function collectionWrites(open: () => Promise<Store>): void {
+export function collectionWrites(open: OpenStore): void {
   describe('patch', () => {
     test('ST-3 applies its operations in order, in one write', async () => {
       const collection = await makeCollection(await open())
