@@ -53,51 +53,11 @@ describe('Time to live', () => {
     expect(result?.[0]?.statusCode).toBe(404)
   })
 
-  test('TTL-4 replace, patch, delete and conditions find what has expired not there', async () => {
-    const container = await interop.container({ defaultTtl: 5 })
-    const { resource } = await container.items.create({ id: 'a', pk: 'x' })
-    interop.clock.step(6_000)
-    const item = container.item('a', 'x')
-    expect((await refusal(item.replace({ id: 'a', pk: 'x' }))).code).toBe(404)
-    expect((await refusal(item.patch([{ op: 'set', path: '/n', value: 1 }]))).code).toBe(404)
-    expect((await refusal(item.delete())).code).toBe(404)
-    const accessCondition = { type: 'IfMatch', condition: resource?._etag ?? '' }
-    const conditional = item.replace({ id: 'a', pk: 'x' }, { accessCondition })
-    expect([404, 412]).toContain((await refusal(conditional)).code)
-  })
-
-  test('TTL-16 an expired document does not block a create of the same id', async () => {
-    const container = await interop.container({ defaultTtl: 5 })
-    await container.items.create({ id: 'a', pk: 'x' })
-    interop.clock.step(6_000)
-    expect((await container.items.create({ id: 'a', pk: 'x' })).statusCode).toBe(201)
-    expect(await isThere(container, 'a')).toBe(true)
-  })
-
   test('an upsert over an expired document is a create', async () => {
     const container = await interop.container({ defaultTtl: 5 })
     await container.items.create({ id: 'a', pk: 'x' })
     interop.clock.step(6_000)
     expect((await container.items.upsert({ id: 'a', pk: 'x' })).statusCode).toBe(201)
-  })
-
-  test('TTL-6 any write starts the time anew', async () => {
-    const container = await interop.container({ defaultTtl: 10 })
-    await container.items.create({ id: 'a', pk: 'x' })
-    interop.clock.step(8_000)
-    await container.item('a', 'x').patch([{ op: 'set', path: '/n', value: 1 }])
-    interop.clock.step(8_000)
-    expect(await isThere(container, 'a')).toBe(true)
-    interop.clock.step(3_000)
-    expect(await isThere(container, 'a')).toBe(false)
-  })
-
-  test('TTL-7 a document that loses its ttl has the default of the container again', async () => {
-    const container = await interop.container({ defaultTtl: 10 })
-    await container.items.create({ id: 'a', pk: 'x', ttl: 3600 })
-    await container.items.upsert({ id: 'a', pk: 'x' })
-    interop.clock.step(11_000)
-    expect(await isThere(container, 'a')).toBe(false)
   })
 
   test.each([0, -2, 1.5, '5', null, true, 2_147_483_648])(
@@ -144,27 +104,6 @@ describe('Time to live', () => {
       expect((await item.read<{ ttl: number }>()).resource?.ttl).toBe(5)
     },
   )
-
-  test('TTL-18 a change of defaultTtl acts at once on what is there', async () => {
-    const container = await interop.container()
-    await container.items.create({ id: 'a', pk: 'x' })
-    interop.clock.step(10_000)
-    const { resource } = await container.read()
-    await container.replace({ ...resource!, defaultTtl: 5 })
-    expect(await isThere(container, 'a')).toBe(false)
-  })
-
-  test('TTL-18 what has expired does not come back when TTL is switched off', async () => {
-    const container = await interop.container({ defaultTtl: 5 })
-    await container.items.create({ id: 'a', pk: 'x' })
-    await container.items.create({ id: 'b', pk: 'x', ttl: -1 })
-    interop.clock.step(6_000)
-    const { defaultTtl, ...definition } = (await container.read()).resource!
-    expect(defaultTtl).toBe(5)
-    await container.replace(definition)
-    expect(await isThere(container, 'a')).toBe(false)
-    expect(await isThere(container, 'b')).toBe(true)
-  })
 
   test('ttl comes back as it was written, and is in the feed', async () => {
     const container = await interop.container({ defaultTtl: -1 })
