@@ -127,9 +127,11 @@ test('a connection that went dead without a word is noticed and made again; stop
   await heard.doorbell.start()
   proxy.block()
   await expect.poll(() => heard.doorbell.isConnected).toBe(false)
-  expect(proxy.droppedBytes).toBeGreaterThan(0)
+  // By a clock this fast, a busy machine is dead without a word, too: the block has to have met something.
+  await expect.poll(() => proxy.droppedBytes).toBeGreaterThan(0)
+  const before = heard.connected
   proxy.unblock()
-  await expect.poll(() => heard.connected).toBe(2)
+  await expect.poll(() => heard.connected).toBeGreaterThan(before)
   proxy.block()
   await heard.doorbell.stop()
 })
