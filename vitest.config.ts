@@ -16,14 +16,6 @@ const conditions = ['@tidemark/source', 'module', 'node', 'development|productio
 const NEVER = ['**/node_modules/**', '**/dist/**', '**/.cache/**', '**/templates/**']
 /** Repeats, real faults and long waits: `npm run nightly`. */
 const NIGHTLY = '**/*.nightly.test.ts'
-/** Files that each have a process: they change what a process has once, such as a folder or an environment. */
-const ALONE = [
-  // It puts an older client in the place of the client.
-  'tests/azure-client/lowest-client.test.ts',
-]
-
-const GATE = ['scripts/no-sleeps.ts']
-
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
@@ -32,17 +24,13 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'shared',
-          setupFiles: GATE,
+          name: 'gate',
+          setupFiles: ['scripts/no-sleeps.ts'],
           include: ['{packages,tests,examples,scripts,bench}/**/*.test.ts'],
-          exclude: [...NEVER, ...ALONE, NIGHTLY],
+          exclude: [...NEVER, NIGHTLY],
           // Files of one worker share its modules: to load them for each file took as long as the tests.
           isolate: false,
         },
-      },
-      {
-        extends: true,
-        test: { name: 'alone', include: ALONE, exclude: [...NEVER, NIGHTLY], setupFiles: GATE },
       },
       {
         extends: true,

@@ -8,9 +8,7 @@ const SLOW =
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    // A worker whose next file is alone is no longer shared: so these come first.
-    const rank = ({ moduleId, project }: TestSpecification): number =>
-      project.config.isolate ? 0 : SLOW.test(moduleId) ? 1 : 2
+    const rank = ({ moduleId }: TestSpecification): number => (SLOW.test(moduleId) ? 0 : 1)
     return sorted.sort((a, b) => rank(a) - rank(b))
   }
 }

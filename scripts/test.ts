@@ -20,7 +20,7 @@ import { ROOT } from './repository.ts'
 
 const ARGS = process.argv.slice(2)
 /** What has to pass before a change lands. */
-const GATE = ['--project', 'shared', '--project', 'alone']
+const GATE = ['--project', 'gate']
 const SHARED_POSTGRES = 'TIDEMARK_TEST_POSTGRES_URL'
 const folder = await mkdtemp(join(tmpdir(), 'tidemark-test-'))
 try {

@@ -62,7 +62,10 @@ export function readWorkspace(root: string): Workspace {
     packages,
     examples,
     looseFiles: LOOSE_FOLDERS.flatMap((folder) => readSources(root, folder)),
-    beside: globSync(`{${LOOSE_FOLDERS.join(',')}}/*/package.json`, { cwd: root }).map((file) => ({
+    beside: globSync(`{${LOOSE_FOLDERS.join(',')}}/**/package.json`, {
+      cwd: root,
+      exclude: ['**/node_modules/**'],
+    }).map((file) => ({
       folder: dirname(file).replaceAll('\\', '/'),
       manifest: readManifest(join(root, file)),
     })),

@@ -15,13 +15,23 @@ export interface Part {
 export const PARTS: readonly Part[] = [
   { name: 'packages', command: 'pack:check' },
   { name: 'workflows', command: 'workflows' },
-  { name: 'types-beside', command: 'types:beside', beside: ['bench/peers', 'examples/page'] },
+  {
+    name: 'types-beside',
+    command: 'types:beside',
+    beside: ['bench/peers', 'examples/page', 'tests/ui', 'tests/azure-client/lowest'],
+  },
   { name: 'floor', command: 'floor' },
   { name: 'docs', command: 'docs' },
   {
     name: 'tests',
     command: 'test -- --project nightly',
-    beside: ['examples/page', 'scripts/release', 'tests/containers'],
+    beside: [
+      'examples/page',
+      'scripts/release',
+      'tests/azure-client/lowest',
+      'tests/containers',
+      'tests/ui',
+    ],
   },
   { name: 'mutants', command: 'mutants' },
   { name: 'message-mutants', command: 'message-mutants' },
@@ -147,10 +157,10 @@ export const PARTS: readonly Part[] = [
     long: 'competing -- --messages 200000 --engine postgres',
     seeded: true,
   },
-  { name: 'soak', command: 'soak -- --minutes 1', long: 'soak -- --hours 4' },
+  { name: 'soak', command: 'soak -- --minutes 4', long: 'soak -- --hours 4' },
   {
     name: 'soak-amqp',
-    command: 'soak -- --amqp --minutes 1',
+    command: 'soak -- --amqp --minutes 3',
     long: 'soak -- --amqp --hours 2',
   },
   { name: 'balance', command: 'balance -- --hosts 4 --leases 64 --store redis', long: 'balance' },

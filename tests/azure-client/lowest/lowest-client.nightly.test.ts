@@ -3,8 +3,8 @@ import { cosmosFeed, cosmosLeases } from '@tidemark/cosmos'
 import { ChangeFeedProcessorHost } from '@tidemark/processor'
 import { StoreTime } from '@tidemark/testing/conformance'
 import { expect, test, vi } from 'vitest'
-import { START_MS, feedCases, type Item } from '../gateway-client/feed-cases.fixture.ts'
-import { accountUnderTest } from './account-under-test.fixture.ts'
+import { START_MS, feedCases, type Item } from '../../gateway-client/feed-cases.fixture.ts'
+import { accountUnderTest } from '../account-under-test.fixture.ts'
 
 /* The oldest client that the package allows. */
 
