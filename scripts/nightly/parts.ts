@@ -18,7 +18,7 @@ export const PARTS: readonly Part[] = [
   {
     name: 'types-beside',
     command: 'types:beside',
-    beside: ['bench/peers', 'examples/page', 'tests/ui', 'tests/azure-client/lowest'],
+    beside: ['bench/peers', 'examples/page', 'tests/ui', 'tests/azure-client/lowest', 'tests/otel'],
   },
   { name: 'floor', command: 'floor' },
   { name: 'docs', command: 'docs' },
@@ -30,6 +30,7 @@ export const PARTS: readonly Part[] = [
       'scripts/release',
       'tests/azure-client/lowest',
       'tests/containers',
+      'tests/otel',
       'tests/ui',
     ],
   },

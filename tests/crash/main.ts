@@ -50,7 +50,11 @@ await runCampaign({
     const run = { ...given, rounds }
     if (gateway) return verdict(await runGateway(run))
     if (amqp) return verdict(await runAmqp(run))
-    if (power) return verdict(await runPower(run))
+    if (power) {
+      // What was not synced may be lost.
+      const { faults, summary } = await runPower(run)
+      return verdict({ faults, summary })
+    }
     const crash = messaging ? runMessaging : features === undefined ? runPlain : runFeatures
     if (engine === 'sqlite')
       return verdict(await crash({ ...run, scene: new FolderScene(run.folder) }))

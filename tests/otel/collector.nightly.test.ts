@@ -9,8 +9,7 @@ import { openMessaging } from '@tidemark/messaging'
 import { ChangeFeedProcessorHost, DocumentLeaseStore } from '@tidemark/processor'
 import { openMemoryStore } from '@tidemark/testing'
 import { expect, test } from 'vitest'
-import { instrumentHost } from './instrument-host.ts'
-import { openTelemetry } from './open-telemetry.ts'
+import { instrumentHost, openTelemetry } from '@tidemark/otel'
 
 /** What a collector gets, as OTLP in JSON has it. */
 interface Value {
