@@ -100,3 +100,33 @@ test('when another has the right, the tasks are left to it', async () => {
   expect((await maintenance.step()).kind).toBe('looked')
   expect(done).toEqual(['sweep'])
 })
+
+test('a task that fails for ever does not keep one back that came to nothing once', async () => {
+  let isDue = false
+  const { maintenance, done } = maintenanceOver([SWEEP, PURGE], (task) => {
+    if (task?.kind === 'sweep') throw new Error('damaged')
+    return { kind: 'done', items: isDue ? 1 : 0, more: false }
+  })
+  for (let step = 0; step < 4; step++) await maintenance.step().catch(() => {})
+  isDue = true
+  done.length = 0
+  for (let step = 0; step < 20; step++) await maintenance.step().catch(() => {})
+  expect(done).toContain('purge')
+})
+
+test('two tasks whose pieces find nothing come to rest, however many pieces they take', async () => {
+  const tasks = [1, 2].map((number): MaintenanceTask => ({
+    kind: 'trimVersions',
+    collection: { id: `coll${number}`, number } as MaintenanceTask['collection'],
+  }))
+  let pieces = 0
+  const { maintenance } = maintenanceOver(tasks, () => ({
+    kind: 'done',
+    items: 0,
+    // Each pass over its ranges takes two pieces.
+    more: pieces++ % 2 === 0,
+  }))
+  const kinds: string[] = []
+  for (let step = 0; step < 20; step++) kinds.push((await maintenance.step()).kind)
+  expect(kinds).toContain('idle')
+})

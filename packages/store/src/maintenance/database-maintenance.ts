@@ -104,8 +104,8 @@ export class DatabaseMaintenance {
       const tookMs = clock.monotonicMs() - beganMs
       this.#pieceItems = nextPieceItems(items, { tookMs, pieceMs, maxItems })
       this.#began()
-      if (outcome.items > 0 || outcome.more) this.#inVain.clear()
-      else this.#inVain.add(nameOf(task))
+      if (outcome.items > 0) this.#inVain.clear()
+      else if (!outcome.more) this.#inVain.add(nameOf(task))
       this.#piecesOfTask += 1
       if (!outcome.more || this.#piecesOfTask >= PIECES_IN_A_ROW) this.#nextTask()
       emitPiece(this.#context, task, outcome)
@@ -113,7 +113,11 @@ export class DatabaseMaintenance {
     } catch (error) {
       this.#nextTask()
       // Deleted, split or merged since the look: the next look finds the present state.
-      if (!isOutdated(error)) throw error
+      if (!isOutdated(error)) {
+        // The next try comes after a pause, and with this task here no look is ever idle.
+        this.#inVain.clear()
+        throw error
+      }
       this.#inVain.add(nameOf(task))
       return { kind: 'worked', work: task.kind, items: 0 }
     }
