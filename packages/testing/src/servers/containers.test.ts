@@ -48,6 +48,10 @@ test('without the library servers are processes', async () => {
   expect(await find({ load: () => importElsewhere('testcontainers') })).toBeUndefined()
 })
 
+test('nor is the library missed in a test that is run without `npm test`, which names the programs', async () => {
+  expect(await find({ answerLimitMs: 10 })).toBeUndefined()
+})
+
 test('a library that lacks a part of its own is an error', async () => {
   await expect(find({ load: () => importElsewhere('dockerode') })).rejects.toThrow(/dockerode/)
 })

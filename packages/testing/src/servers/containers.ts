@@ -61,6 +61,8 @@ export async function findContainers({
 
 function isNotInstalled(error: unknown): boolean {
   const { code, message } = error as { readonly code?: string; readonly message?: string }
+  // Vitest, where it takes these sources in, has a stand-in for an optional peer: its error has no code.
+  if (message?.startsWith(`Could not resolve "${LIBRARY}"`) === true) return true
   return code === 'ERR_MODULE_NOT_FOUND' && message?.includes(`'${LIBRARY}'`) === true
 }
 
