@@ -6,6 +6,7 @@ import {
   type EngineFeedPage,
   type EngineVersionPage,
   type FeedPageQuery,
+  type Horizon,
   type Horizons,
 } from '@tidemark/store/engine'
 import type { CollectionRow, RangeRow } from '../connection/catalog-rows.ts'
@@ -124,13 +125,27 @@ export function logSelection(
 }
 
 function aboveAll(horizons: Horizons): Condition {
+  const ends = horizons.flatMap(({ range }) => [range.minInclusive, range.maxExclusive])
+  const { sql, values } = horizonOfKey(horizons, [...new Set(ends)].toSorted())
+  return { sql: `lsn > ${sql}`, values }
+}
+
+/**
+ * The horizon of a row's key, which is found among `ends` as in a tree: a list of as many conditions as a range that was
+ * merged from thousands has horizons would be slow, and too deep for SQLite.
+ */
+function horizonOfKey(horizons: Horizons, ends: readonly string[]): Condition {
+  const middle = ends.length >>> 1
+  const end = ends[middle]
+  if (end === undefined)
+    return { sql: '?', values: [Math.max(0, ...horizons.map(({ lsn }) => lsn))] }
+  const isBelow = ({ range }: Horizon): boolean => range.minInclusive < end
+  const isAbove = ({ range }: Horizon): boolean => range.maxExclusive > end
+  const below = horizonOfKey(horizons.filter(isBelow), ends.slice(0, middle))
+  const above = horizonOfKey(horizons.filter(isAbove), ends.slice(middle + 1))
   return {
-    sql: horizons.map(() => 'NOT (lsn <= ? AND epk >= ? AND epk < ?)').join(' AND '),
-    values: horizons.flatMap(({ lsn, range: { minInclusive, maxExclusive } }) => [
-      lsn,
-      minInclusive,
-      maxExclusive,
-    ]),
+    sql: `CASE WHEN epk < ? THEN ${below.sql} ELSE ${above.sql} END`,
+    values: [end, ...below.values, ...above.values],
   }
 }
 
