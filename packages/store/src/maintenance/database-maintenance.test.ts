@@ -10,6 +10,7 @@ const collection = { id: 'coll', number: 1 } as MaintenanceTask['collection']
 const INDEX: MaintenanceTask = { kind: 'expiryIndex', collection }
 const SWEEP: MaintenanceTask = { kind: 'sweep', collection }
 const PURGE: MaintenanceTask = { kind: 'purge', collection }
+const NOTHING = { kind: 'done', items: 0, more: false } as const
 
 /** An engine that has these tasks at every look, or what it is told, and answers each piece as it is told. */
 function maintenanceOver(
@@ -129,4 +130,47 @@ test('two tasks whose pieces find nothing come to rest, however many pieces they
   const kinds: string[] = []
   for (let step = 0; step < 20; step++) kinds.push((await maintenance.step()).kind)
   expect(kinds).toContain('idle')
+})
+
+test('what came to nothing in one collection or range does not keep another one back', async () => {
+  const other = { id: 'other', number: 2 } as MaintenanceTask['collection']
+  const fold = (range: number): MaintenanceTask => ({ kind: 'fold', collection, range })
+  const found = [PURGE, fold(1)]
+  const { maintenance, done } = maintenanceOver(
+    () => found,
+    () => NOTHING,
+  )
+  for (let step = 0; step < 3; step++) await maintenance.step()
+  expect(done).toEqual(['purge', 'fold'])
+  found.push({ ...PURGE, collection: other }, fold(2))
+  expect((await maintenance.step()).kind).toBe('looked')
+  for (let step = 0; step < 2; step++) await maintenance.step()
+  expect(done.slice(2)).toEqual(['purge', 'fold'])
+})
+
+test('a caller who asks for all work that is due has what just came to nothing tried again', async () => {
+  const { maintenance } = maintenanceOver([PURGE], () => NOTHING)
+  for (let step = 0; step < 2; step++) await maintenance.step()
+  maintenance.begin()
+  expect((await maintenance.step()).kind).toBe('looked')
+})
+
+test('what came to nothing before another had the right is tried again after it', async () => {
+  const { maintenance } = maintenanceOver([SWEEP, PURGE], (task) =>
+    task?.kind === 'sweep' ? NOTHING : { kind: 'held', holder: 'other', untilMs: 5 },
+  )
+  const done: string[] = []
+  for (let step = 0; step < 5; step++) {
+    const { kind, ...rest } = await maintenance.step()
+    done.push('work' in rest ? rest.work : kind)
+  }
+  expect(done).toEqual(['looked', 'sweep', 'held', 'looked', 'sweep'])
+})
+
+test('what is gone since the look is not looked for again at once', async () => {
+  const { maintenance } = maintenanceOver([PURGE], () => {
+    throw new ResourceNotFoundError('collection', 'coll')
+  })
+  for (let step = 0; step < 2; step++) await maintenance.step()
+  expect((await maintenance.step()).kind).toBe('idle')
 })
