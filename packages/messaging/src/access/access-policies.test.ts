@@ -130,3 +130,22 @@ test('a list without keys, or with an empty one, is refused, and the old keys st
   }
   expect(policies.claimsOfKey('sender', 's').rights).toContain('Send')
 })
+
+test('a key whose rights are widened or narrowed is another one: what was proved by it is in force no longer', () => {
+  const of = (...rights: readonly AccessRight[]): readonly AccessPolicy[] => [
+    { name: 'sender', keys: ['s'], rights },
+  ]
+  for (const [before, after] of [
+    [of('Send'), of('Send', 'Listen')],
+    [of('Send', 'Listen'), of('Send')],
+    [of('Send'), of('Listen')],
+  ] as const) {
+    const policies = new AccessPolicies(before)
+    const claims = policies.claimsOfKey('sender', 's')
+    policies.replace(before)
+    expect(policies.isInForce(claims)).toBe(true)
+    policies.replace(after)
+    expect(policies.isInForce(claims)).toBe(false)
+    expect([...policies.claimsOfKey('sender', 's').rights]).toEqual(after[0]?.rights)
+  }
+})
