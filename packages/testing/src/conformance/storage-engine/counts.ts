@@ -100,6 +100,8 @@ export function storageEngineCounts(open: (clock?: SteppedClock) => Promise<Stor
       await fixture.update({ allVersions })
       const began = KEYS.length
       expect(await read(FULL_RANGE)).toEqual([[], true, [0, true, began]])
+      // Also where the one at the horizon itself is the only one that is left.
+      expect((await fixture.versions(began - 1)).rows).toEqual([])
       await fixture.write('p', 'new', 'same')
       const newest = await fixture.write('p', 'newer')
       expect(await read(FULL_RANGE)).toEqual([['new', 'same'], false, [2, false, newest]])

@@ -135,6 +135,29 @@ export function storageEngineInheritance(
       },
     )
 
+    test('TTL-14 ST-9 rows that wait for others of their LSN do not hide what another range has to remove', async () => {
+      const { fixture, clock } = await fixtureWithClock(open, {
+        ranges: 3,
+        definition: { defaultTtl: 5, pendingDeletes: { retentionSeconds: 60, waitFor: [] } },
+      })
+      const [low = LOW, middle = LOW, high = HIGH] = evenRanges(3, DEFINITION.partitionKey)
+      for (const ranges of [[low, high], [middle]]) {
+        for (const range of ranges) await fixture.write(within(range)[0] ?? '', 'dies')
+        clock.step(5000)
+        await fixture.maintain('sweep')
+      }
+      await fixture.merge(middle.minInclusive)
+      // Its children have higher numbers than the merged range, and come after it.
+      await fixture.split(keyOf(within(high)[0] ?? '').epk)
+      await fixture.maintain('fold')
+      clock.step(55_000)
+      const { tasks } = await fixture.database.readMaintenance()
+      expect(tasks.map(({ kind }) => kind)).toEqual(['purge'])
+      expect(await fixture.maintain('purge')).toBe(1)
+      clock.step(5000)
+      expect(await fixture.maintain('purge')).toBe(2)
+    })
+
     test('TTL-14 TTL-15 pending deletes from before a split are purged in the children', async () => {
       const { fixture, clock } = await fixtureWithClock(open, {
         definition: { defaultTtl: 5, pendingDeletes: { retentionSeconds: 10, waitFor: [] } },

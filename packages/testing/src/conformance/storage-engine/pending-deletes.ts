@@ -194,6 +194,12 @@ export function storageEnginePendingDeletes(
       expect(await fixture.piece(task, 1)).toEqual({ kind: 'done', items: 1, more: true })
       await expire(low, 'c')
       expect(await fixture.piece(task, 10)).toEqual({ kind: 'done', items: 2, more: false })
+      await expire(high, 'd', 'e')
+      expect(await fixture.piece(task, 1)).toEqual({ kind: 'done', items: 1, more: true })
+      await expire(low, 'f', 'g', 'h')
+      // It stops among the rows of the first range.
+      expect(await fixture.piece(task, 2)).toEqual({ kind: 'done', items: 2, more: true })
+      expect(await fixture.piece(task, 10)).toEqual({ kind: 'done', items: 2, more: false })
     })
   })
 
