@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createWriteStream, mkdirSync } from 'node:fs'
+import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
@@ -72,7 +72,13 @@ async function run(
   { beside = [] }: Part,
   { command, file }: { readonly command: string; readonly file: string },
 ): Promise<{ readonly code: number; readonly last: string }> {
-  for (const folder of beside) await installBeside(folder)
+  try {
+    for (const folder of beside) await installBeside(folder)
+  } catch (error) {
+    // The other parts are to run all the same.
+    writeFileSync(file, String(error))
+    return { code: 1, last: `packages of ${beside.join(', ')} could not be installed` }
+  }
   const child = spawn('npm', ['run', '--silent', ...command.split(' ')], {
     cwd: ROOT,
     env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined },
