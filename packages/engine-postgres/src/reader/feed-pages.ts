@@ -108,8 +108,8 @@ export async function readVersionPage(
   })
 }
 
-const ABOVE_HORIZON = `NOT EXISTS (SELECT FROM json_array_elements(h.horizon) p
-  WHERE d.lsn <= (p->>2)::bigint AND d.epk >= p->>0 AND d.epk < p->>1)`
+const ABOVE_HORIZON = `NOT EXISTS (SELECT FROM p
+  WHERE d.lsn <= p.lsn AND d.epk >= p.low AND d.epk < p.high)`
 
 /**
  * A page of the log. Entries from before it was switched on again may still exist, and are left out: part of a history

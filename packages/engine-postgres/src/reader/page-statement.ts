@@ -12,11 +12,11 @@ export interface PageRows {
   readonly table: 'doc' | 'log'
   /** Column of the segment with the horizons of these rows. */
   readonly horizon: 'horizon' | 'log_horizon'
-  /** After the LSN. `d` is the row, `h` the head with now_ms, default_ttl, eras and horizon. */
+  /** After the LSN. `d` is the row, `h` the head with now_ms, default_ttl and eras. */
   readonly columns: readonly string[]
   /** Bytes of a row's texts. */
   readonly size: string
-  /** Only these rows; undefined = all. */
+  /** Only these rows; undefined = all. `p` has a row for each horizon, with low, high and lsn. */
   readonly condition: string | undefined
 }
 
@@ -128,6 +128,8 @@ export function pageStatement(
   const template = `WITH h AS MATERIALIZED (
   SELECT s.lsn, json_build_array(c.version, s.epoch, ${now}, s.${rows.horizon})::text AS head,
     ${now} AS now_ms, c.default_ttl, c.eras, s.${rows.horizon}::json AS horizon ${HEAD}),
+p AS MATERIALIZED (
+  SELECT e->>0 AS low, e->>1 AS high, (e->>2)::bigint AS lsn FROM h, json_array_elements(h.horizon) e),
 f AS MATERIALIZED (
   SELECT (SELECT coalesce(sum(size), 0) FROM ${firstRows(`${rows.size} AS size`, 'true')}) <= ${chars} AS fits FROM h)
 SELECT lsn, head, ${nulls} FROM h
