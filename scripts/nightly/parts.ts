@@ -41,7 +41,7 @@ export const PARTS: readonly Part[] = [
   {
     name: 'simulate',
     command: 'simulate -- --schedules 5000',
-    long: 'simulate -- --schedules 1000000',
+    long: 'simulate -- --schedules 10000000',
     seeded: true,
   },
   {
@@ -106,6 +106,12 @@ export const PARTS: readonly Part[] = [
   },
   {
     name: 'crash',
+    command: 'crash -- --rounds 4',
+    long: 'crash -- --rounds 200',
+    seeded: true,
+  },
+  {
+    name: 'crash-features',
     command: 'crash -- --rounds 6 --features all',
     long: 'crash -- --rounds 500 --features all',
     seeded: true,

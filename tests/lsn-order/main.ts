@@ -44,6 +44,8 @@ function happenedIn(result: OrderResult): readonly (readonly [what: string, coun
     ["writers' connections ended", terminated.writers],
     ["readers' connections ended", terminated.readers],
     ['restarts', restarts],
+    ['continuations resumed', result.reopened],
+    ['acknowledged writes', result.acknowledged],
   ]
 }
 
@@ -51,7 +53,7 @@ function verdictOf(
   result: OrderResult,
   happened: readonly (readonly [what: string, count: number])[],
 ): CampaignVerdict {
-  const { lost, unseen, twice, disordered, checkFaults, acknowledged, unknownOutcomes } = result
+  const { lost, unseen, twice, disordered, checkFaults, unknownOutcomes } = result
   const faults = { lost, unseen, twice, 'out of order': disordered, 'index faults': checkFaults }
   return {
     wrong: [
@@ -61,7 +63,7 @@ function verdictOf(
       ...Object.entries(faults).flatMap(([what, count]) => (count > 0 ? [`${count} ${what}`] : [])),
     ],
     summary:
-      `${acknowledged} acknowledged writes, ${unknownOutcomes} unknown outcomes, ${result.rows} rows, ${result.folded} folded, ` +
+      `${unknownOutcomes} unknown outcomes, ${result.rows} rows, ${result.folded} folded, ` +
       [...happened, ...Object.entries(faults)]
         .map(([what, count]) => `${count} ${what}`)
         .join(', '),

@@ -5,8 +5,12 @@ import { fileURLToPath } from 'node:url'
 import { KillAtExit } from '@tidemark/testing/servers'
 import { BENCH_KEY } from './signed-headers.ts'
 
-const BUILT = fileURLToPath(new URL('../../../../packages/tidemark/dist/cli/main.js', import.meta.url))
-const SOURCE = fileURLToPath(new URL('../../../../packages/tidemark/src/cli/main.ts', import.meta.url))
+const BUILT = fileURLToPath(
+  new URL('../../../../packages/tidemark/dist/cli/main.js', import.meta.url),
+)
+const SOURCE = fileURLToPath(
+  new URL('../../../../packages/tidemark/src/cli/main.ts', import.meta.url),
+)
 
 /** A process that prints `{"endpoint":…}` as its first line, once it answers there. */
 export class ServerProcess implements AsyncDisposable {

@@ -1,6 +1,6 @@
-import { startRedisCluster, startRedisProcess, type RedisProcess } from '@tidemark/testing/servers'
+import { startRedisProcess, type RedisProcess } from '@tidemark/testing/servers'
 import fc from 'fast-check'
-import { Cluster, Redis } from 'ioredis'
+import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { DeadLetter } from '@tidemark/contracts'
 import type { SinkEntry } from '../sink-entry.ts'
@@ -267,31 +267,6 @@ describe('JB-6 on Redis', () => {
     expect(await redis.pttl('orders:["c"]:b')).toBe(-1)
     for (const ttlSeconds of [0, -1, Number.NaN]) {
       expect(() => redisCacheSink({ redis, prefix: 'x', ttlSeconds })).toThrow(/ttlSeconds/)
-    }
-  })
-
-  test('both work on a cluster, whichever slots their keys are in', async () => {
-    await using servers = await startRedisCluster()
-    const cluster = new Cluster([{ host: '127.0.0.1', port: servers.nodes[0]!.port }])
-    cluster.on('error', () => {})
-    try {
-      const entries = Array.from({ length: 50 }, (_, n) => entryOf(`o${n}`, { lsn: 1, total: n }))
-      const cached = redisCacheSink<Order>({ redis: cluster, prefix: 'orders:' })
-      const scored = redisSortedSetSink<Order>({
-        redis: cluster,
-        key: 'board',
-        score: ({ total }) => total,
-      })
-      for (const sink of [cached, scored]) {
-        await sink.open!(SOURCE, {})
-        await sink.write(entries, contextOf())
-      }
-      expect(await cluster.zcard('board')).toBe(50)
-      expect(JSON.parse((await cluster.hget('orders:["c"]:o7', 'json'))!)).toMatchObject({
-        total: 7,
-      })
-    } finally {
-      cluster.disconnect()
     }
   })
 })
