@@ -155,7 +155,7 @@ export function receiveNow(
 }
 
 /** Piece by piece, until nothing comes. */
-export async function peekAll(receiver: ServiceBusReceiver): Promise<ServiceBusReceivedMessage[]> {
+async function peekAll(receiver: ServiceBusReceiver): Promise<ServiceBusReceivedMessage[]> {
   const all: ServiceBusReceivedMessage[] = []
   for (let from = Long.ZERO; ;) {
     const messages = await receiver.peekMessages(MANY, { fromSequenceNumber: from })

@@ -38,40 +38,6 @@ describe('SessionReceiver', () => {
     expect((await waiting).map(({ body }) => body)).toEqual([5])
   })
 
-  it('SES-11 refuses a session that is taken at once, and frees it at once, uncounted', async () => {
-    await using world = await withSessions()
-    await send(world, 'a', 1)
-    const receiver = await world.broker.acceptSession('s', 'a')
-    await receiver.receiveMessages(1, AT_ONCE)
-    const taken = { code: 'ERR_SESSION_CANNOT_BE_LOCKED' }
-    await expect(world.broker.acceptSession('s', 'a')).rejects.toMatchObject(taken)
-    await receiver.close()
-    const next = await world.another().acceptSession('s', 'a')
-    expect(await next.receiveMessages(1, AT_ONCE)).toMatchObject([{ body: 1, deliveryCount: 0 }])
-  })
-
-  it('SES-12 accepts the next session, in turn, and waits for one', async () => {
-    await using world = await withSessions()
-    await send(world, 'a', 1)
-    await send(world, 'b', 2)
-    const first = await world.broker.acceptNextSession('s')
-    await first.close()
-    const second = await world.broker.acceptNextSession('s')
-    expect([first.sessionId, second.sessionId]).toEqual(['a', 'b'])
-    await world.broker.acceptSession('s', 'a')
-    const waiting = world.broker.acceptNextSession('s', { maxWaitTimeInMs: 30_000 })
-    await world.pass(20_000)
-    await send(world, 'c', 3)
-    expect((await waiting).sessionId).toBe('c')
-    const late = world.broker.acceptNextSession('s', { maxWaitTimeInMs: 1_000 })
-    const rejected = expect(late).rejects.toMatchObject({ code: 'ERR_SERVICE_TIMEOUT' })
-    await world.pass(1_000)
-    await rejected
-    await expect(world.broker.acceptNextSession('s', AT_ONCE)).rejects.toMatchObject({
-      code: 'ERR_SERVICE_TIMEOUT',
-    })
-  })
-
   it('gives a session to each that waits for one, those that waited longest first', async () => {
     await using world = await withSessions()
     const waits = Array.from({ length: 10 }, () => world.broker.acceptNextSession('s'))
