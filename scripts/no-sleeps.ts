@@ -8,14 +8,25 @@ const MOST_MS = 100
 /** A real fault once, which takes its time. */
 const SMOKES = ['tests/faults/']
 
-const { setTimeout: sleep } = timers
-timers.setTimeout = ((ms, ...rest) => {
-  if (ms !== undefined && ms > MOST_MS) refuse(ms, new Error().stack ?? '')
-  return sleep(ms, ...rest)
-}) as typeof sleep
+timers.setTimeout = guarded(timers.setTimeout, ([ms]) => ms)
+timers.scheduler.wait = guarded(timers.scheduler.wait, ([ms]) => ms)
 syncBuiltinESMExports()
+globalThis.setTimeout = guarded(globalThis.setTimeout, ([, ms]) => ms)
 
-/** What sleeps on behalf of a product is its own matter: the one who calls counts. */
+/** The same function, which a test calls for short times only. What sleeps on behalf of a product is its own matter: the caller counts. */
+function guarded<Timer extends (...args: never[]) => unknown>(
+  timer: Timer,
+  msOf: (args: readonly unknown[]) => unknown,
+): Timer {
+  return new Proxy(timer, {
+    apply(target, self, args: never[]) {
+      const ms = msOf(args)
+      if (typeof ms === 'number' && ms > MOST_MS) refuse(ms, new Error().stack ?? '')
+      return Reflect.apply(target, self, args)
+    },
+  })
+}
+
 function refuse(ms: number, stack: string): void {
   const caller = stack.split('\n')[2] ?? ''
   if (!/\.(?:test|fixture)\.ts\b/.test(caller)) return
