@@ -36,7 +36,7 @@ export const PARTS: readonly Part[] = [
   },
   { name: 'mutants', command: 'mutants' },
   { name: 'message-mutants', command: 'message-mutants' },
-  { name: 'lease-script-mutants', command: 'lease-scripts -- --mutants' },
+  { name: 'lease-script-mutants', command: 'lease-scripts -- --mutants --seed 1' },
   { name: 'commit-function-mutants', command: 'commit-function -- --mutants' },
   {
     name: 'simulate',
