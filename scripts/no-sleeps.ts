@@ -9,7 +9,6 @@ const MOST_MS = 100
 const SMOKES = ['tests/faults/']
 
 timers.setTimeout = guarded(timers.setTimeout, ([ms]) => ms)
-timers.scheduler.wait = guarded(timers.scheduler.wait, ([ms]) => ms)
 syncBuiltinESMExports()
 globalThis.setTimeout = guarded(globalThis.setTimeout, ([, ms]) => ms)
 
@@ -21,15 +20,27 @@ function guarded<Timer extends (...args: never[]) => unknown>(
   return new Proxy(timer, {
     apply(target, self, args: never[]) {
       const ms = msOf(args)
-      if (typeof ms === 'number' && ms > MOST_MS) refuse(ms, new Error().stack ?? '')
+      if (typeof ms === 'number' && ms > MOST_MS) refuseTests(ms)
       return Reflect.apply(target, self, args)
     },
   })
 }
 
-function refuse(ms: number, stack: string): void {
-  const caller = stack.split('\n')[2] ?? ''
+function refuseTests(ms: number): void {
+  const caller = callerOfTimer()
   if (!/\.(?:test|fixture)\.ts\b/.test(caller)) return
   if (SMOKES.some((folder) => caller.includes(folder))) return
-  throw new Error(`npm test holds a sleep of ${ms} ms, more than ${MOST_MS}:${caller}`)
+  throw new Error(`npm test holds a sleep of ${ms} ms, more than ${MOST_MS}, in ${caller}`)
+}
+
+/** The file behind this function, `refuseTests` and the proxy. As text a stack would be mapped to its sources, which takes milliseconds. */
+function callerOfTimer(): string {
+  const before = ['stackTraceLimit', 'prepareStackTrace'].map(
+    (name) => [name, Reflect.get(Error, name) as unknown] as const,
+  )
+  Error.stackTraceLimit = 4
+  Error.prepareStackTrace = (_, sites) => sites
+  const sites = new Error().stack as unknown as readonly NodeJS.CallSite[]
+  for (const [name, value] of before) Reflect.set(Error, name, value)
+  return sites[3]?.getFileName() ?? ''
 }
