@@ -46,7 +46,7 @@ export default defineConfig({
       },
     ],
     pool: 'forks',
-    // One more than the two cores of CI: tests of faults wait more than they work.
+    // One more than the two cores of CI: while one worker waits for a server or a process, another works.
     maxWorkers: 3,
     sequence: { sequencer: SlowFirst },
     // Worker threads and child processes that pass `process.execArgv` on find the sources too.

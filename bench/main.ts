@@ -24,7 +24,7 @@ const USAGE = `usage: npm run bench -- [--peers] [--json FILE] [--seconds N] [--
   --documents N   documents loaded for reading scenarios  (default 10,000 x seconds squared, at most 100,000)
   --many N        documents of scenarios about very many  (default documents squared / 10,000, at most a million)
   --only NAME     only scenarios or figures whose name contains NAME; with --peers as in drain.embedded
-  --without NAMES of peers to leave out, with commas between
+  --without NAMES  peers to leave out, separated by commas
   --list          prints the names and ends`
 
 /** What a run of one second reads; fixed costs count less in longer ones. */

@@ -7,7 +7,7 @@ import { oneOf, readArguments, text, UsageError } from './command-line/read-argu
 import { ROOT } from './repository.ts'
 
 // `npm run conformance -- --engine NAME`: what every engine must do, on one of them, and `N passed, N failed`;
-// `--postgres VERSION`: of PostgreSQL from npm, with its fail-over and the order of LSNs as well.
+// `--postgres VERSION`: the same on a PostgreSQL from npm, and its fail-over.
 
 /** The suites of the engine contract and of collections, and the programs that the model test once found. */
 const SUITES: Readonly<Record<string, readonly string[]>> = {

@@ -4,12 +4,12 @@ import { ROOT } from './repository.ts'
 import { outputOf, runProgram } from './run-program.ts'
 
 /**
- * Installs what a folder with a package.json and a lock file of its own needs, unless it is there: what only one command uses is no
- * dependency of the repository.
+ * Installs the packages of a folder that has its own package.json and lock file, unless they are up to date. A package that only one
+ * command uses is not a dependency of the repository.
  */
 export async function installBeside(folder: string): Promise<void> {
   const path = join(ROOT, folder)
-  // Written by npm when it is done.
+  // npm writes it last.
   const installed = join(path, 'node_modules/.package-lock.json')
   const lock = join(path, 'package-lock.json')
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return

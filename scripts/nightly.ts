@@ -11,13 +11,13 @@ import { ROOT } from './repository.ts'
 
 const USAGE = `usage: npm run nightly -- [--only NAME,NAME] [--long] [--seed N] [--list]
 
-Runs what is too long for npm test: the full product of suites and drivers, campaigns with real faults, mutants, models, the
-documentation, benches. Prints one line for each part; what a part printed is in a file beside the others, which the first line names.
+Runs what takes too long for npm test: every suite on every engine, campaigns with real faults, mutants, models, the documentation,
+benches. Prints one line for each part. The output of each part is in a file of its own, in the folder that the first line names.
 
   --only NAME,NAME  these parts alone
-  --long            as long as the workflow of the night does
-  --seed N          of what happens by chance  (default: today's date, as 20261129)
-  --list            the names of the parts, as one line of JSON
+  --long            with the lengths of the nightly workflow
+  --seed N          for everything random (default: from today's date)
+  --list            prints the names of the parts as a JSON array
 
 Exit code 1 when a part failed: its line has the command that repeats it alone.`
 
@@ -34,13 +34,14 @@ function chosenParts(only: string): readonly Part[] {
   if (only === '') return PARTS
   return only.split(',').map((name) => {
     const part = PARTS.find((one) => one.name === name)
-    if (part === undefined) throw new UsageError(`--only: ${name} is none of --list`)
+    if (part === undefined) throw new UsageError(`--only: no part is named ${name}; see --list`)
     return part
   })
 }
 
 async function runAll(parts: readonly Part[]): Promise<void> {
-  const seed = values.seed ?? Number(new Date().toISOString().slice(0, 10).replaceAll('-', ''))
+  const seed =
+    values.seed ?? Number(new Date().toISOString().slice(2, 10).replaceAll('-', '')) * 10_000
   const folder = join(tmpdir(), `tidemark-nightly-${process.pid}`)
   mkdirSync(folder, { recursive: true })
   console.log(`${parts.length} parts, seed ${seed}, output in ${folder}`)
@@ -55,7 +56,8 @@ async function runAll(parts: readonly Part[]): Promise<void> {
     else {
       failed++
       console.log(`${part.name}: FAILED with ${code} after ${seconds} s: ${last}`)
-      console.log(`  again: npm run ${command}`)
+      const long = values.long ? ' --long' : ''
+      console.log(`  again: npm run nightly -- --only ${part.name}${long} --seed ${seed}`)
       console.log(`  output: ${file}`)
     }
   }
@@ -75,7 +77,7 @@ async function run(
   try {
     for (const folder of beside) await installBeside(folder)
   } catch (error) {
-    // The other parts are to run all the same.
+    // The other parts still run.
     writeFileSync(file, String(error))
     return { code: 1, last: `packages of ${beside.join(', ')} could not be installed` }
   }

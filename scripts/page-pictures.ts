@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { installBeside } from './install-beside.ts'
 import { ROOT } from './repository.ts'
 
 // `npm run pictures`: runs the tests that visit the page, and takes the pictures of the documentation from those that they make,
@@ -13,7 +12,6 @@ const PICTURES: Readonly<Record<string, string>> = {
 }
 const MOST_BYTES = 200_000
 
-await installBeside('tests/ui')
 const tests = ['--conditions=@tidemark/source', 'scripts/test.ts', 'tests/ui/pages.nightly.test.ts']
 const { status } = spawnSync(process.execPath, tests, { cwd: ROOT, stdio: 'inherit' })
 if (status !== 0) throw new Error('the tests of the page fail')

@@ -14,7 +14,7 @@ Runs the tests of properties again and again, each round with other random value
 
 Exit code 1 when a round failed. SEED=n npm test -- FILE runs it again.`
 
-/** What needs a server is left to \`npm test\`: its values follow from a seed as well. */
+/** Tests that need a server keep the seed of the gate and of the night. */
 const NEEDS_SERVER = /\.(?:redis|postgres)\.(?:nightly\.)?test\.ts$/
 const USES_SEED = /\bfc\.assert\(|process\.env\['SEED'\]|Conformance\(/
 

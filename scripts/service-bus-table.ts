@@ -60,7 +60,7 @@ export function clientPage(features: readonly Feature[], rules: readonly Rule[])
   return `# What Service Bus clients can do here
 
 The unmodified \`@azure/service-bus\` client, and Qpid Proton for Python as a client of another family, do what this page lists. Each line is
-a case that runs with every change. The first ones are those of the [suite of messages](../../packages/testing/src/conformance/messaging), which
+a case that runs with every change or every night. The first ones are those of the [suite of messages](../../packages/testing/src/conformance/messaging), which
 the broker passes, too: what is true of a queue here is true of it over AMQP. The others, from *Sending* on, are in
 [\`tests/interop-amqp\`](../../tests/interop-amqp). This page is written by \`node scripts/service-bus-table.ts\` from the names of the cases.
 

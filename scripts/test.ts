@@ -13,6 +13,7 @@ import {
 import { buildDashboard } from './build-dashboard.ts'
 import { bundlePackages } from './bundle-packages.ts'
 import { summarize, type TestReport } from './test-summary.ts'
+import { installBeside } from './install-beside.ts'
 import { ROOT } from './repository.ts'
 
 // `npm test`: sees to the servers that tests need, runs vitest with the arguments it is given, and ends with one
@@ -21,6 +22,15 @@ import { ROOT } from './repository.ts'
 const ARGS = process.argv.slice(2)
 /** What has to pass before a change lands. */
 const GATE = ['--project', 'gate']
+/** Folders of tests whose packages are installed only for them. */
+const BESIDE = [
+  'examples/page',
+  'scripts/release',
+  'tests/azure-client/lowest',
+  'tests/containers',
+  'tests/otel',
+  'tests/ui',
+]
 const SHARED_POSTGRES = 'TIDEMARK_TEST_POSTGRES_URL'
 const folder = await mkdtemp(join(tmpdir(), 'tidemark-test-'))
 try {
@@ -54,13 +64,22 @@ async function provideServers(): Promise<AsyncDisposable> {
   const postgres = await ensurePostgresServer({ onProgress: console.log })
   process.env['POSTGRES_BIN'] = postgres
   console.log(`postgres: ${postgres}`)
-  if (ARGS.some((arg) => arg === 'nightly' || /\bui\b/.test(arg))) {
+  for (const folder of BESIDE) if (isAskedFor(folder)) await installBeside(folder)
+  if (isAskedFor('tests/ui')) {
     const chromium = await ensureChromium({ onProgress: console.log })
     process.env['CHROMIUM_BIN'] = chromium
     console.log(`chromium: ${chromium}`)
     await buildDashboard()
   }
   return provideSharedPostgres()
+}
+
+/** Whether a filter names the folder, or something in or above it, or all tests of the night are run. */
+function isAskedFor(folder: string): boolean {
+  return ARGS.some(
+    (arg) =>
+      /^(?:--project=)?nightly$/.test(arg) || folder.startsWith(arg) || arg.startsWith(folder),
+  )
 }
 
 /**

@@ -11,7 +11,7 @@ export interface PeersOptions {
   readonly json: string | undefined
 }
 
-/** What `bench/peers` gives, whose packages are installed only where it is used. */
+/** What `bench/peers` exports. Loaded at run time: its packages are installed only for `--peers`. */
 export interface PeersModule {
   /** Figures as `--list` prints them. */
   readonly listPeers: (options: Pick<PeersOptions, 'only' | 'without'>) => readonly string[]

@@ -3,11 +3,11 @@ export interface Part {
   readonly name: string
   /** What follows `npm run`. */
   readonly command: string
-  /** How much of it the night of the workflow does, where it is more. */
+  /** What the nightly workflow runs instead. @default command */
   readonly long?: string
-  /** What it does by chance follows from `--seed`. */
+  /** Whether it takes `--seed`. */
   readonly seeded?: true
-  /** Folders with packages of their own that it needs. */
+  /** Folders whose own packages it needs. */
   readonly beside?: readonly string[]
 }
 
@@ -20,20 +20,8 @@ export const PARTS: readonly Part[] = [
     command: 'types:beside',
     beside: ['bench/peers', 'examples/page', 'tests/ui', 'tests/azure-client/lowest', 'tests/otel'],
   },
-  { name: 'floor', command: 'floor' },
   { name: 'docs', command: 'docs' },
-  {
-    name: 'tests',
-    command: 'test -- --project nightly',
-    beside: [
-      'examples/page',
-      'scripts/release',
-      'tests/azure-client/lowest',
-      'tests/containers',
-      'tests/otel',
-      'tests/ui',
-    ],
-  },
+  { name: 'tests', command: 'test -- --project nightly' },
   { name: 'mutants', command: 'mutants' },
   { name: 'message-mutants', command: 'message-mutants' },
   { name: 'lease-script-mutants', command: 'lease-scripts -- --mutants --seed 1' },

@@ -42,7 +42,7 @@ export class CampaignProcess<Message extends Told = Told> implements AsyncDispos
     return this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
-  /** What it said when it ended although nobody ended it; undefined when it did not. */
+  /** The exit code and error output of a process that ended without being told to; else undefined. */
   get diedSaying(): string | undefined {
     if (!this.hasEnded || this.#isEnding) return undefined
     return `exit code ${this.#child.exitCode}: ${this.#errors}`
@@ -71,12 +71,12 @@ export class CampaignProcess<Message extends Told = Told> implements AsyncDispos
     return this.#messages.shift()!
   }
 
-  /** Sends it a message. One that has ended is found by whoever waits for its answer. */
+  /** Sends it a message. If it has ended, the next wait for its answer fails. */
   tell(message: object | string): void {
     this.#child.send(message, () => {})
   }
 
-  /** Stops it in its tracks: it does nothing from now on, and knows nothing of it. */
+  /** Suspends it (SIGSTOP). */
   pause(): void {
     this.assertAlive()
     this.#child.kill('SIGSTOP')

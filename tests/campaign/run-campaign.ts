@@ -14,9 +14,9 @@ export interface CampaignRun {
   readonly report: (line: string) => void
 }
 
-/** What came of it. */
+/** The outcome. */
 export interface CampaignVerdict {
-  /** Faults, and what was to be shown and never happened. A line each; none: all is well. */
+  /** Faults, and what should have happened and did not: one line each. Empty if all is well. */
   readonly wrong: readonly string[]
   /** The last line. */
   readonly summary: string
@@ -25,14 +25,14 @@ export interface CampaignVerdict {
 export interface Campaign<O extends Options> {
   /** Of its script in package.json. */
   readonly name: string
-  /** Without `--seed`. */
+  /** `--seed` is described after it. */
   readonly usage: string
   readonly options: O
   readonly check?: (values: ValuesOf<O>) => void
   readonly run: (values: ValuesOf<O>, run: CampaignRun) => Promise<CampaignVerdict>
 }
 
-const SEED_USAGE = '\n\n  --seed N  of what happens by chance (default: random, printed)'
+const SEED_USAGE = '\n\n  --seed N  for everything random (default: random, printed)'
 
 /**
  * Runs the campaign that this process is for: reads its arguments, prints its seed, and ends with 1 when something is wrong, after the
@@ -62,11 +62,12 @@ export async function runCampaign<O extends Options>({
   } catch (error) {
     console.error(error)
     failed(name, { seed, folder })
+    console.error(`${name}: ${error instanceof Error ? error.message : String(error)}`)
   }
   if (process.exitCode !== 1) await rm(folder, { recursive: true, force: true })
 }
 
-/** Says how to have it again, and what it left. */
+/** Prints the command that repeats the run, and the folder that it left. */
 function failed(
   name: string,
   { seed, folder }: { readonly seed: number; readonly folder: string },

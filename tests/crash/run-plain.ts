@@ -1,4 +1,4 @@
-import { FolderScene, type CrashScene } from './crash-scene.ts'
+import { type CrashScene } from './crash-scene.ts'
 import type { LaneState } from './lane.ts'
 import { LANES, runRound } from './run-round.ts'
 
@@ -15,21 +15,21 @@ export async function runPlain({
   seed,
   rounds,
   report,
-  scene = new FolderScene(folder),
+  scene,
 }: {
   readonly folder: string
   readonly seed: number
   readonly rounds: number
   readonly report: (line: string) => void
   /** @default a store in the folder */
-  readonly scene?: CrashScene | undefined
+  readonly scene: CrashScene
 }): Promise<PlainRunResult> {
   let acknowledged = 0
   let lost = 0
   let indexFaults = 0
   const inDoubt = { applied: 0, notApplied: 0 }
   let states: readonly LaneState[] = Array.from({ length: LANES }, () => new Map<string, string>())
-  report(`seed ${seed}, ${LANES} concurrent writers`)
+  report(`${LANES} concurrent writers`)
   for (let round = 0; round < rounds; round++) {
     const result = await runRound({ folder, seed, round, scene }, states)
     states = result.states

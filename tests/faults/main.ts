@@ -52,7 +52,9 @@ did not happen.`,
       untilMs: isRangesAlone ? 0 : performance.now() + minutes * 60_000,
     })
     return {
-      wrong: results.flatMap(({ name, wrong }) => wrong.map((what) => `${name}: ${what}`)),
+      wrong: results.flatMap(({ name, wrong }) =>
+        wrong.map((what) => `${what}\n  again: npm run faults -- --only ${name} --seed ${seed}`),
+      ),
       summary: closingLine(results),
     }
   },
@@ -67,6 +69,7 @@ async function runAll(
     untilMs,
   }: { readonly seed: number; readonly atOnce: number; readonly untilMs: number },
 ): Promise<readonly ScenarioResult[]> {
+  const all = allScenarios(RANGES_MS).map(({ name }) => name)
   const results: ScenarioResult[] = []
   let begun = 0
   const next = (): Scenario | undefined =>
@@ -75,7 +78,11 @@ async function runAll(
       : undefined
   const lanes = Array.from({ length: atOnce }, async () => {
     for (let scenario = next(); scenario !== undefined; scenario = next()) {
-      const result = await scenario.run(sequenceSeed(seed, begun))
+      // By the scenario, so that it is the same alone.
+      const round = Math.ceil(begun / scenarios.length) - 1
+      const result = await scenario.run(
+        sequenceSeed(seed, all.indexOf(scenario.name) + all.length * round),
+      )
       results.push(result)
       console.log(lineOf(result))
     }

@@ -12,7 +12,7 @@ import { ensurePromtool } from '@tidemark/testing/servers'
 
 /*
  * Has Prometheus' own `promtool check metrics` judge what `tidemark dev` answers to /metrics, with a group that is behind. Not a
- * part of CI: it downloads 19 MB.
+ * part of the gate or the night: it downloads 19 MB.
  */
 
 const COMMAND = fileURLToPath(new URL('../../packages/tidemark/src/cli/main.ts', import.meta.url))

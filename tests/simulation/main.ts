@@ -24,7 +24,7 @@ faults of every kind, and judges what they did. See tests/simulation/README.md.
   --balance-by HOW  count or load, instead of what each seed says
   --processes N     that share the work              (default: one a core)
   --trace N         events shown of a violation      (default 60)
-  --platform-abort  the platform's AbortController, in the place of a light one: slower
+  --platform-abort  the platform's AbortController, instead of a light one: slower
 
 Exit code 1 on a violation.`
 

@@ -40,7 +40,7 @@ export async function runAmqp({
   readonly rounds: number
   readonly report: (line: string) => void
 }): Promise<AmqpRunResult> {
-  report(`seed ${seed}, 8 clients`)
+  report('8 clients')
   await using run = await AmqpRun.start(folder, seed)
   const chance = generator(seed * 7_919)
   let [acknowledged, lost, twice, faults, inDoubt] = [0, 0, 0, 0, 0]

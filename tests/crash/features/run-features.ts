@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FolderScene, type CrashScene } from '../crash-scene.ts'
+import { type CrashScene } from '../crash-scene.ts'
 import { safely } from '../store-place.ts'
 import { MAINTENANCE_LEASE_MS, openFeatureStore, type FeatureStore } from './feature-store.ts'
 import type { ArchivedPage } from './feature-tasks.ts'
@@ -41,14 +41,14 @@ export async function runFeatures({
   seed,
   rounds,
   report,
-  scene = new FolderScene(folder),
+  scene,
 }: {
   readonly folder: string
   readonly seed: number
   readonly rounds: number
   readonly report: (line: string) => void
   /** @default a store in the folder */
-  readonly scene?: CrashScene | undefined
+  readonly scene: CrashScene
 }): Promise<FeatureRunResult> {
   const verifier = new FeatureVerifier()
   const totals = new FeatureTotals()
@@ -58,7 +58,7 @@ export async function runFeatures({
     verdict.faults += faults.length
     for (const problem of [...lost, ...faults]) report(`  ${problem}`)
   }
-  report(`seed ${seed}, ${FEATURE_LANES} concurrent writers, all features`)
+  report(`${FEATURE_LANES} concurrent writers, all features`)
   let round = 0
   const isEnough = (): boolean =>
     fromRounds(round, { scene, verifier, totals }).every(([, count]) => count > 0)

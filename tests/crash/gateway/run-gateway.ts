@@ -41,7 +41,7 @@ export async function runGateway({
 }): Promise<GatewayRunResult> {
   let [acknowledged, lost, indexFaults, undone, readyMs] = [0, 0, 0, 0, 0]
   let states: readonly LaneState[] = Array.from({ length: LANES }, () => new Map<string, string>())
-  report(`seed ${seed}, ${LANES} concurrent writers over HTTP`)
+  report(`${LANES} concurrent writers over HTTP`)
   const store = join(folder, 'store')
   for (let round = 0; round < rounds; round++) {
     const result = await killOnce({ folder: store, seed, round }, states)

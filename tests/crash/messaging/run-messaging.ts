@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { logSize } from '../acknowledgements.ts'
 import { CampaignProcess } from '../../campaign/campaign-process.ts'
-import { FolderScene, type CrashScene, type Writing } from '../crash-scene.ts'
+import { type CrashScene, type Writing } from '../crash-scene.ts'
 import { generator } from '../lane.ts'
 import { safely, type StorePlace } from '../store-place.ts'
 import { lookEverywhere } from './look-everywhere.ts'
@@ -33,20 +33,19 @@ export async function runMessaging({
   seed,
   rounds,
   report,
-  scene = new FolderScene(folder),
+  scene,
 }: {
   readonly folder: string
   readonly seed: number
   readonly rounds: number
   readonly report: (line: string) => void
   /** @default a store in the folder */
-  readonly scene?: CrashScene | undefined
+  readonly scene: CrashScene
 }): Promise<MessagingRunResult> {
   let [acknowledged, lost, twice, faults, inDoubt] = [0, 0, 0, 0, 0]
   const ledger = new MessageLedger()
   const order = new SessionOrder()
   const outbox = new OutboxLedger()
-  report(`seed ${seed}`)
   {
     await using store = await openMessagingStore(safely(scene.plan(0).place))
     await createEntities(store)

@@ -61,7 +61,6 @@ export async function runPower({
   const faults: string[] = []
   const total = { synced: 0, flushed: 0, lost: 0, readers: 0 }
   let highest = 0
-  report(`seed ${seed}`)
   const isShown = (): boolean => Object.values(total).every((count) => count > 0)
   // When a kill takes nothing away is a matter of chance.
   let round = 0

@@ -19,7 +19,7 @@ test.runIf(process.platform !== 'win32')(
     const program = `tidemark() { '${process.execPath}' --conditions=@tidemark/source '${MAIN}' "$@"; }`
     try {
       const script = `${program}\n${steps}`
-      const { stdout, stderr } = await run('bash', ['-euc', script], { cwd: folder })
+      const { stdout, stderr } = await run('bash', ['--norc', '-euc', script], { cwd: folder })
       expect(stderr).toBe('')
       expect(stdout).toMatch(
         new RegExp(

@@ -98,7 +98,7 @@ async function bash(line: string): Promise<readonly string[]> {
     'printf "%s\\n" "${COMPREPLY[@]}"',
   ].join('\n')
   const PATH = `${bin}:${process.env['PATH'] ?? ''}`
-  const { stdout, stderr } = await run('bash', ['-euc', script, 'bash', line], {
+  const { stdout, stderr } = await run('bash', ['--norc', '-euc', script, 'bash', line], {
     env: { ...process.env, PATH, TIDEMARK_STORE: data },
     cwd: folder,
   })
