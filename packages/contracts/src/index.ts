@@ -147,6 +147,7 @@ export type {
   CloseReason,
   Fence,
   IChangeFeedObserver,
+  ISingleChangeObserver,
   ObserverContext,
   Resynchronization,
 } from './feed/observer.ts'

@@ -5,7 +5,7 @@
  * @public
  */
 
-export { ChangeFeedProcessorHost } from './host/change-feed-processor-host.ts'
+export { ChangeFeedProcessorHost, type HostStop } from './host/change-feed-processor-host.ts'
 export type { CaughtUpRun } from './host/run-until-caught-up.ts'
 export type {
   HostEventListener,

@@ -23,7 +23,7 @@ interface Order extends DocumentBody {
 let clock: SimulatedClock
 let store: Store
 let broker: MessageBroker
-let hosts: { unregisterObservers(): Promise<void> }[]
+let hosts: { unregisterObservers(): Promise<unknown> }[]
 let leases: MemoryLeaseStore
 
 beforeEach(async () => {

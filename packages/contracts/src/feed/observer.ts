@@ -26,7 +26,7 @@ export interface Fence {
   readonly generation: string
   /** Rises with every change of owner of this lease. */
   readonly epoch: number
-  /** LSN of the batch's last change; 0 in `open` and `close`. */
+  /** LSN of the last change of the call; 0 in `open` and `close`. */
   readonly lsn: number
 }
 
@@ -48,10 +48,23 @@ export interface ObserverContext {
   /** Of the page that the changes are of: its end. Undefined where there is no page, as in `open` and with `redriven`. */
   readonly continuation?: string | undefined
   /**
+   * Says that `change`, and what comes before it in the batch, is processed, before all of the batch is. A failure, a retry,
+   * a stop and a hand-over from then on repeat none of it. A crash repeats what was accepted in the last 10 ms, or since the
+   * last checkpoint with `checkpointFrequency` `everyChanges` or `everyMs`. Not needed with `processChange`, nor for a whole
+   * batch: that is accepted when the call returns. Where the feed has no positions in the middle of a page (an Azure account),
+   * and with `maxConcurrentKeys`, only retries in this host know of it.
+   *
+   * @returns whether to go on. False: the host is to stop, or the lease to move; return, and what was not accepted comes
+   *   to the next owner. If you go on nevertheless, accept each change.
+   * @throws ERR_INVALID_OPTION if the change is not of this batch
+   */
+  accepted(change: Change): boolean
+  /**
    * Stores the end of the current batch as the position to resume from. For `checkpointFrequency: 'manual'`, but you
    * can also call it with the others.
    *
-   * Rejects with ERR_LEASE_LOST when another host owns the lease.
+   * Rejects with ERR_LEASE_LOST when another host owns the lease, and with ERR_INVALID_OPTION in `processChange`, which
+   * knows of no batch.
    */
   checkpoint(): Promise<void>
 }
@@ -82,4 +95,23 @@ export interface IChangeFeedObserver<T extends DocumentBody = DocumentBody> {
    */
   resynchronize?(context: ObserverContext, resync: Resynchronization): Promise<void> | void
   close?(context: ObserverContext, reason: CloseReason): Promise<void> | void
+}
+
+/**
+ * A consumer that handles one change at a time, in feed order. What it has accepted does not come again, but after a crash: a
+ * retry, a dead letter, a stop or a hand-over begins with the change that is not done. Not for `checkpointFrequency: 'manual'`.
+ *
+ * @example
+ * await host.registerObserver({
+ *   async processChange({ signal }, change) {
+ *     if (change.kind === 'document') await sendReceipt(change.document, { signal })
+ *   },
+ * })
+ */
+export interface ISingleChangeObserver<T extends DocumentBody = DocumentBody> extends Omit<
+  IChangeFeedObserver<T>,
+  'processChanges'
+> {
+  /** Returns when the change is processed. `context.attempt` counts the attempts at this change. */
+  processChange(context: ObserverContext, change: Change<T>): Promise<void> | void
 }

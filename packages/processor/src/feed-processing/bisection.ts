@@ -123,9 +123,23 @@ export class Bisection {
     this.#size = left > 0 ? Math.min(this.#size, left) : this.#end - this.#from
   }
 
-  failed(): Verdict {
+  /** Some changes at the beginning of the piece were accepted, and not all: nobody has tried the others yet. */
+  passedSome(changes: number): void {
+    const to = this.#to
+    this.#from += changes
+    this.#count = 0
+    this.#isSeen = false
+    this.#size = (this.#isIsolating ? to : this.#end) - this.#from
+  }
+
+  /** @param isFirst the cause is the first change of the piece */
+  failed(isFirst: boolean): Verdict {
     this.#isSeen = true
     this.#count += 1
+    if (isFirst && this.#policy.mode === 'deadLetter') {
+      this.#size = 1
+      this.#suspectEnd = this.#to
+    }
     if (this.#policy.mode === 'retryForever' || this.#count < this.#limit) return 'again'
     if (this.#policy.mode === 'haltRange') return 'halt'
     if (this.#to - this.#from === 1) return 'isolated'

@@ -30,6 +30,11 @@ export class CallWatchdog {
     if (!this.#isWatching && this.#options.maxBatchMs !== Infinity) void this.#watch()
   }
 
+  /** What it is measured by begins now. */
+  cameForward(call: object): void {
+    if (this.#calls.delete(call)) this.#calls.set(call, this.#options.clock.monotonicMs())
+  }
+
   ended(call: object): void {
     this.#calls.delete(call)
   }

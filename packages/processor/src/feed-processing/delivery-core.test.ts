@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { BatchAttempts } from '@tidemark/contracts'
+import type { BatchAttempts, Change } from '@tidemark/contracts'
 import {
   DIED,
   Driver,
@@ -48,6 +48,35 @@ describe('a batch that fails', () => {
       [1, 1, 3],
     ])
     expect(driver.dead).toEqual([1])
+  })
+
+  test('PH-15 D15 of an observer that takes one change after the other: none comes again but the one that fails', () => {
+    const modes = fc.constantFrom('deadLetter' as const, 'retryForever' as const)
+    const failing = fc.dictionary(
+      fc.integer({ min: 1, max: 40 }).map(String),
+      fc.integer({ min: 1, max: 9 }),
+    )
+    const sources = fc.constantFrom('page' as const, 'lane' as const)
+    fc.assert(
+      fc.property(modes, failing, sources, (mode, given, source) => {
+        const left = new Map(Object.entries(given).map(([n, times]) => [Number(n), times]))
+        const tries = new Map<number, number>()
+        const acceptsOne = ({ lsn }: Change): boolean => {
+          tries.set(lsn, (tries.get(lsn) ?? 0) + 1)
+          const times = left.get(lsn) ?? 0
+          left.set(lsn, times - 1)
+          return times <= 0
+        }
+        const world = { accepts: () => true, acceptsOne }
+        const driver = new Driver(world, { policy: { ...POLICY, mode } })
+        expect(driver.deliver(source, changes(40))).toBe('done')
+        const isDead = (n: number): boolean => mode === 'deadLetter' && (given[n] ?? 0) >= 3
+        const all = Array.from({ length: 40 }, (_, index) => index + 1)
+        expect(driver.dead).toEqual(all.filter(isDead))
+        expect(driver.done).toEqual(all.filter((n) => !isDead(n)))
+        for (const n of all) expect(tries.get(n)).toBe(isDead(n) ? 3 : (given[n] ?? 0) + 1)
+      }),
+    )
   })
 
   test('PH-7 D1 D2 whatever fails: exactly that is isolated, everything else is accepted once, in order', () => {
@@ -357,7 +386,7 @@ describe('what is stored', () => {
     const driver = new Driver(failsOn())
     const first = driver.core.batch('page', changes(4))
     expect(driver.tell(first, { kind: 'begin' }).kind).toBe('call')
-    expect(driver.tell(first, { kind: 'called', outcome })).toEqual({
+    expect(driver.tell(first, { kind: 'called', outcome: { ...outcome, durationMs: 1 } })).toEqual({
       kind: 'over',
       outcome: 'ended',
     })

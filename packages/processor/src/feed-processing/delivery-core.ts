@@ -27,7 +27,14 @@ export type BatchSource = 'page' | 'lane' | 'letter'
 /** What the core is told of a batch: what came of the last step, except `begin`. */
 export type DeliveryEvent =
   | { readonly kind: 'begin' }
-  | { readonly kind: 'called'; readonly outcome: CallOutcome }
+  | {
+      readonly kind: 'called'
+      readonly outcome: CallOutcome
+      /** Changes of the piece, from its first one on; undefined = all that the call is the end of. */
+      readonly accepted?: number | undefined
+      /** What failed is the first change that was not accepted. */
+      readonly isFirst?: boolean | undefined
+    }
   /** False: the lease is lost. */
   | { readonly kind: 'stored'; readonly isStored: boolean }
   /** A letter was kept, or settled. False: the end came first. */
@@ -153,7 +160,7 @@ export class DeliveryCore {
       case 'begin':
         return batch.goesToLanes ? this.#announce() : this.#tryNext(batch, end)
       case 'called':
-        return this.#called(batch, event.outcome, end)
+        return this.#called(batch, event, end)
       case 'stored':
         return event.isStored ? batch.afterStore : ENDED
       case 'put':
@@ -199,47 +206,68 @@ export class DeliveryCore {
     return { kind: 'setAside', from: piece.from, ...failure }
   }
 
-  #called(batch: DeliveryBatch, outcome: CallOutcome, end: EndStage): DeliveryStep {
+  #called(
+    batch: DeliveryBatch,
+    { outcome, accepted, isFirst = false }: DeliveryEvent & { readonly kind: 'called' },
+    end: EndStage,
+  ): DeliveryStep {
     const piece = batch.bisection.piece!
+    const all = piece.to - piece.from
+    const count = accepted ?? (outcome.kind === 'done' ? all : 0)
+    if (count > 0) this.#accepted(batch, piece, { count, durationMs: outcome.durationMs })
+    const rest = batch.bisection.piece
     switch (outcome.kind) {
       case 'done':
-        return this.#accepted(batch, piece, outcome.durationMs, end)
-      case 'failed':
-        return this.#failed(batch, piece, { error: outcome.error, attempt: piece.attempt }, end)
+        return this.#tryNext(batch, end)
+      case 'failed': {
+        const { error } = outcome
+        if (count < all) {
+          return this.#failed(batch, rest!, { error, attempt: rest!.attempt }, { isFirst, end })
+        }
+        // Nothing is left that could be tried again.
+        this.#notes.push({ kind: 'failed', error, attempt: piece.attempt, retryInMs: undefined })
+        return this.#tryNext(batch, end)
+      }
       case 'fenced':
         // Nothing was written: the changes are innocent.
-        return this.#innocent(batch, piece)
+        return this.#innocent(batch, rest)
       case 'ended':
-        return outcome.begun ? ENDED : this.#innocent(batch, piece)
+        return outcome.begun ? ENDED : this.#innocent(batch, rest)
       default:
         return assertNever(outcome)
     }
   }
 
   #accepted(
-    batch: DeliveryBatch,
+    { changes, bisection }: DeliveryBatch,
     { from, to, attempt }: Piece,
-    durationMs: number,
-    end: EndStage,
-  ): DeliveryStep {
-    const { lsn } = batch.changes[to - 1]!
+    { count, durationMs }: { readonly count: number; readonly durationMs: number },
+  ): void {
+    const { lsn } = changes[from + count - 1]!
     // It is not broken altogether.
     this.#consecutive = 0
     this.#isSuspended = false
-    const notice = { kind: 'batchDone', changes: to - from, lsn, attempt, durationMs } as const
+    const notice = { kind: 'batchDone', changes: count, lsn, attempt, durationMs } as const
     this.#notes.push({ kind: 'emit', notice })
-    batch.bisection.passed()
-    return this.#tryNext(batch, end)
+    if (count === to - from) bisection.passed()
+    else bisection.passedSome(count)
   }
 
-  #innocent({ storesTries, bisection }: DeliveryBatch, { from }: Piece): DeliveryStep {
+  #innocent({ storesTries, bisection }: DeliveryBatch, piece: Piece | undefined): DeliveryStep {
     const tries = bisection.triesSoFar
-    if (storesTries) this.#notes.push({ kind: 'withdraw', from, tries })
+    if (storesTries && piece !== undefined) {
+      this.#notes.push({ kind: 'withdraw', from: piece.from, tries })
+    }
     return ENDED
   }
 
-  #failed(batch: DeliveryBatch, piece: Piece, failure: Failure, end: EndStage): DeliveryStep {
-    const verdict = batch.bisection.failed()
+  #failed(
+    batch: DeliveryBatch,
+    piece: Piece,
+    failure: Failure,
+    { isFirst, end }: { readonly isFirst: boolean; readonly end: EndStage },
+  ): DeliveryStep {
+    const verdict = batch.bisection.failed(isFirst)
     switch (verdict) {
       case 'again':
         return { kind: 'pause', ...failure }

@@ -47,6 +47,8 @@ export function attempts(n: number, tries: TriesOfPiece): BatchAttempts {
 export interface World {
   /** Whether the observer accepts these changes. */
   accepts(changes: readonly Change[]): boolean
+  /** An observer that takes one change after the other: which it accepts. */
+  acceptsOne?(change: Change): boolean
   stores?(tries: BatchAttempts): boolean
   keeps?(change: Change): boolean
   end?(): EndStage
@@ -158,12 +160,18 @@ export class Driver {
   ): DeliveryEvent {
     const { from, to, attempt } = piece
     if (tries !== undefined && !this.#store(batch, from, tries)) {
-      return { kind: 'called', outcome: { kind: 'ended', begun: false } }
+      return { kind: 'called', outcome: { kind: 'ended', begun: false, durationMs: 0 } }
     }
     const given = batch.changes.slice(from, to)
     this.traces.push(['call', given[0]!.lsn, given.at(-1)!.lsn, attempt])
+    const refused = given.findIndex((one) => this.world.acceptsOne?.(one) === false)
+    if (refused >= 0) {
+      this.traces.push(['done', ...given.slice(0, refused).map((one) => Number(one.lsn))])
+      const outcome = { kind: 'failed', error: FAILURE, durationMs: 1 } as const
+      return { kind: 'called', outcome, accepted: refused, isFirst: true }
+    }
     if (!this.world.accepts(given)) {
-      return { kind: 'called', outcome: { kind: 'failed', error: FAILURE } }
+      return { kind: 'called', outcome: { kind: 'failed', error: FAILURE, durationMs: 1 } }
     }
     this.traces.push(['done', ...given.map((one) => Number(one.lsn))])
     return { kind: 'called', outcome: { kind: 'done', durationMs: 1 } }

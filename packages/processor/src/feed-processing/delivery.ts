@@ -5,16 +5,18 @@ import {
   type DeadLetter,
   type DocumentBody,
   type FeedPage,
-  type IChangeFeedObserver,
   type ObserverContext,
 } from '@tidemark/contracts'
 import { assertNever, observedCall } from '@tidemark/contracts/internal'
 import { deadLetterId } from '../dead-letters/dead-letter-of.ts'
+import type { BatchObserver } from '../observers/batch-observer.ts'
+import { Acceptance } from './acceptance.ts'
 import type { Piece } from './bisection.ts'
 import type { DeadLetterOffice } from './dead-letter-office.ts'
 import {
   DeliveryCore,
   type BatchSource,
+  type DeliveryBatch,
   type DeliveryEvent,
   type DeliveryNote,
   type DeliveryStep,
@@ -24,7 +26,7 @@ import type { PositionKeeper } from './position-keeper.ts'
 import type { PumpParts } from './pump-parts.ts'
 
 export interface DeliveryParts<T extends DocumentBody> extends PumpParts<T> {
-  readonly observer: IChangeFeedObserver<T>
+  readonly observer: BatchObserver<T>
   readonly keeper: PositionKeeper
   readonly calls: ObserverCalls
   readonly office: DeadLetterOffice<T>
@@ -33,6 +35,7 @@ export interface DeliveryParts<T extends DocumentBody> extends PumpParts<T> {
     piece: readonly Change<T>[],
     attempt: number,
     batch: Batch<T>,
+    accepted: ObserverContext['accepted'],
   ) => ObserverContext
 }
 
@@ -48,6 +51,14 @@ export interface Batch<T extends DocumentBody> {
   readonly page?: FeedPage<T> | undefined
   readonly letter?: DeadLetter<T> | undefined
   readonly lane?: Lane | undefined
+}
+
+/** A batch on its way, with the state that the core keeps of it. */
+interface BatchInHand<T extends DocumentBody> extends Batch<T> {
+  readonly state: DeliveryBatch
+  /** So many of its changes, from the first one on, are accepted, and so many has the position passed. */
+  accepted: number
+  reached: number
 }
 
 type StepOf<Kind extends DeliveryStep['kind']> = Extract<DeliveryStep, { kind: Kind }>
@@ -72,10 +83,11 @@ export class Delivery<T extends DocumentBody> {
   }
 
   /** `dealt`: the page is to be given to the lanes. `ended`: the end came first. Never rejects. */
-  async deliver(batch: Batch<T>): Promise<StepOf<'over'>['outcome']> {
+  async deliver(given: Batch<T>): Promise<StepOf<'over'>['outcome']> {
     const { calls, ending, keeper } = this.#parts
-    const { page } = batch
-    const state = this.#core.batch(sourceOf(batch), batch.changes)
+    const { page } = given
+    const state = this.#core.batch(sourceOf(given), given.changes)
+    const batch: BatchInHand<T> = { ...given, state, accepted: 0, reached: 0 }
     let event: DeliveryEvent = { kind: 'begin' }
     for (;;) {
       const { notes, next } = this.#core.handle(state, event, ending.stage)
@@ -83,7 +95,10 @@ export class Delivery<T extends DocumentBody> {
       if (next.kind === 'over') {
         const { outcome } = next
         calls.succeeded(batch)
-        if (page !== undefined && outcome === 'done') keeper.done(page, page.changes.length)
+        if (page !== undefined && outcome === 'done') {
+          keeper.done(page, page.changes.length - batch.reached)
+        }
+        if (outcome === 'ended') await this.#reach(batch, () => true)
         return outcome
       }
       event = await this.#perform(batch, next)
@@ -117,13 +132,13 @@ export class Delivery<T extends DocumentBody> {
   }
 
   async #perform(
-    batch: Batch<T>,
+    batch: BatchInHand<T>,
     step: Exclude<DeliveryStep, { kind: 'over' }>,
   ): Promise<DeliveryEvent> {
     const { calls, office } = this.#parts
     switch (step.kind) {
       case 'call':
-        return { kind: 'called', outcome: await this.#call(batch, step) }
+        return this.#call(batch, step)
       case 'store':
         return { kind: 'stored', isStored: await this.#store(batch, step) }
       case 'pause': {
@@ -149,7 +164,10 @@ export class Delivery<T extends DocumentBody> {
     }
   }
 
-  async #call(batch: Batch<T>, { piece, tries, isSuspect }: StepOf<'call'>): Promise<CallOutcome> {
+  async #call(
+    batch: BatchInHand<T>,
+    { piece, tries, isSuspect }: StepOf<'call'>,
+  ): Promise<DeliveryEvent> {
     const { turns, ending } = this.#parts
     const { from } = piece
     const store = tries && ((): Promise<boolean> => this.#store(batch, { from, tries }))
@@ -168,24 +186,93 @@ export class Delivery<T extends DocumentBody> {
   }
 
   async #callOnce(
-    batch: Batch<T>,
+    batch: BatchInHand<T>,
     { from, to, attempt }: Piece,
     prepare: (() => Promise<boolean>) | undefined,
-  ): Promise<CallOutcome> {
+  ): Promise<DeliveryEvent> {
     const { calls, observer, contextOf } = this.#parts
     const { changes, lane } = batch
-    // The observer's own: what it does to the list changes nothing here.
     const piece = changes.slice(from, to)
+    const over = new AbortController()
+    const acceptance = new Acceptance({
+      changes: piece,
+      onAccepted: (count) => {
+        calls.cameForward(context)
+        const isFollowed = batch.accepted > batch.reached
+        batch.accepted = from + count
+        if (!isFollowed) void this.#follow(batch, over.signal)
+        return this.#goesOn(batch)
+      },
+    })
+    const context = contextOf(piece, attempt, batch, (change) => acceptance.accept(change))
+    // The observer's own: what it does to the list changes nothing here.
+    const given = [...piece]
     if (lane !== undefined) await lane.enter()
     try {
-      const context = contextOf(piece, attempt, batch)
-      const call = this.#observed(piece, (given) => observer.processChanges(given, piece))
+      const call = this.#observed(piece, (its) => observer.processChanges(its, given))
       const outcome = await calls.once(context, call, { changes: piece, prepare })
+      const isWhole = outcome.kind === 'done' && !acceptance.isStopped
+      const accepted = isWhole ? piece.length : acceptance.count
+      batch.accepted = Math.max(batch.accepted, from + accepted)
       if (outcome.kind === 'done') calls.succeeded(batch)
-      return outcome
+      else this.#tellOfAbort(outcome, changes.slice(from + accepted, to))
+      return { kind: 'called', outcome, accepted, isFirst: observer.isOneByOne === true }
     } finally {
+      acceptance.end()
+      over.abort()
       lane?.leave()
     }
+  }
+
+  /** Whether the observer is to go on behind what it has accepted. */
+  #goesOn({ page, changes, accepted }: BatchInHand<T>): boolean {
+    const { ending, feed } = this.#parts
+    if (!ending.endsCalls) return true
+    const isCut = changes[accepted]?.lsn !== changes[accepted - 1]?.lsn
+    // Nobody can store where it stops: then it ends what it has begun.
+    const canStop = page === undefined || (isCut && feed.positionAt !== undefined)
+    return !ending.isAbort && !canStop
+  }
+
+  #tellOfAbort(outcome: CallOutcome, rest: readonly Change<T>[]): void {
+    const { ending, onNotice } = this.#parts
+    const { kind, durationMs: inFlightMs } = outcome
+    const last = rest.at(-1)
+    if (!ending.isAbort || last === undefined) return
+    if (kind === 'fenced' || (kind === 'ended' && !outcome.begun)) return
+    const { reason = 'unknown' } = ending
+    onNotice({ kind: 'batchAborted', changes: rest.length, lsn: last.lsn, reason, inFlightMs })
+  }
+
+  /** Moves the position behind what the observer accepts, as long as its call is in hand. */
+  async #follow(batch: BatchInHand<T>, over: AbortSignal): Promise<void> {
+    const { clock, keeper } = this.#parts
+    if (batch.page === undefined) return
+    try {
+      while (batch.accepted > batch.reached) {
+        await clock.sleep(keeper.followMs, over)
+        // Afterwards its tries are stored, and no position that is older than they.
+        if (!(await this.#reach(batch, () => !over.aborted))) return
+      }
+    } catch {
+      // The call is over.
+    }
+  }
+
+  /** Moves the position behind what is accepted of a page. False where none can be told. */
+  async #reach(batch: BatchInHand<T>, isWanted: () => boolean): Promise<boolean> {
+    const { keeper, ending } = this.#parts
+    const { page, accepted } = batch
+    if (page === undefined || accepted <= batch.reached || !keeper.isAutomatic) return false
+    let position: Checkpoint | undefined
+    const asked = (async () => {
+      position = await this.#positionBefore(page, accepted)
+    })()
+    await ending.untilSettled(asked, () => ending.graceIsOver)
+    if (position === undefined || !isWanted()) return false
+    keeper.done(position, accepted - batch.reached)
+    batch.reached = accepted
+    return true
   }
 
   /** The same call, in a span if somebody wants one. */
@@ -230,14 +317,13 @@ export class Delivery<T extends DocumentBody> {
     { changes, continuation }: FeedPage<T>,
     index: number,
   ): Promise<Checkpoint | undefined> {
-    const { feed, seat, options, ending } = this.#parts
+    const { feed, seat, options } = this.#parts
     const { range } = seat.lease
     const done = changes[index - 1]?.lsn
     if (done === undefined || done === changes[index]?.lsn) return undefined
     const { mode } = options
-    const signal = ending.endedSignal
     try {
-      return await feed.positionAt?.({ range, lsn: done, mode, page: continuation, signal })
+      return await feed.positionAt?.({ range, lsn: done, mode, page: continuation })
     } catch {
       // Then the next owner finds it by its name.
       return undefined

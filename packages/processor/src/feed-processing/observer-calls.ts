@@ -3,17 +3,18 @@ import {
   type Clock,
   type CloseReason,
   type DocumentBody,
-  type IChangeFeedObserver,
   type Lsn,
   type ObserverContext,
   type Random,
 } from '@tidemark/contracts'
 import { damageIn, findDamage, type ChangeDamage } from '@tidemark/contracts/internal'
+import type { BatchObserver } from '../observers/batch-observer.ts'
 import { backoffMs } from './backoff.ts'
 import type { Bell } from './bell.ts'
 import { CallWatchdog } from './call-watchdog.ts'
 import type { FenceWatch } from './fence-watch.ts'
 import type { PumpEnding } from './pump-ending.ts'
+import { callObserver } from './platform/observer-caller.ts'
 import type { PumpNotice } from './pump-events.ts'
 import type { ObserverQueue, PumpOptions } from './pump-options.ts'
 
@@ -32,8 +33,8 @@ export interface ObserverCallsParts {
 
 export type CallPhase = 'open' | 'processChanges' | 'resynchronize'
 
-export type CallOutcome =
-  | { readonly kind: 'done'; readonly durationMs: number }
+export type CallOutcome = (
+  | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly error: unknown }
   /** A sink refused it, because there is a newer owner: no call of this pump can succeed any more. */
   | { readonly kind: 'fenced' }
@@ -42,6 +43,7 @@ export type CallOutcome =
    * never made.
    */
   | { readonly kind: 'ended'; readonly begun: boolean }
+) & { readonly durationMs: number }
 
 /** Somebody who makes calls one after the other: a pump, or one key's lane of it. */
 interface Caller {
@@ -106,18 +108,18 @@ export class ObserverCalls {
 
   /** Opens an observer; undefined if the end came first. A failed open is closed, and tried again. */
   async open<T extends DocumentBody>(
-    createObserver: () => IChangeFeedObserver<T>,
+    createObserver: () => BatchObserver<T>,
     contextOf: (attempt: number) => ObserverContext,
-  ): Promise<IChangeFeedObserver<T> | undefined> {
+  ): Promise<BatchObserver<T> | undefined> {
     const { ending, fence } = this.#parts
     for (let attempt = 1; !ending.isAsked; attempt += 1) {
-      let observer: IChangeFeedObserver<T> | undefined
+      let observer: BatchObserver<T> | undefined
       try {
         const created = createObserver()
         observer = created
-        const opening = (async () => {
+        const opening = callObserver(this, async () => {
           await created.open?.(contextOf(attempt))
-        })()
+        })
         await this.#watched(opening, () => ending.untilSettled(opening, () => ending.graceIsOver))
         this.succeeded(this)
         return created
@@ -166,10 +168,13 @@ export class ObserverCalls {
   ): Promise<CallOutcome> {
     const { bell, clock, fence, mayDispatch } = this.#parts
     let isCalledOff = false
+    let calledAtMs: number | undefined
+    const took = (): { readonly durationMs: number } => ({
+      durationMs: calledAtMs === undefined ? 0 : clock.monotonicMs() - calledAtMs,
+    })
     for (;;) {
       while (!mayDispatch() && !this.#isOver) await bell.next
-      if (this.#isOver) return { kind: 'ended', begun: false }
-      let calledAtMs: number | undefined
+      if (this.#isOver) return { kind: 'ended', begun: false, ...took() }
       try {
         const settled = await this.#inQueue(
           async () => {
@@ -180,29 +185,32 @@ export class ObserverCalls {
               if (isCalledOff || this.#isOver || !mayDispatch()) return
             }
             calledAtMs = clock.monotonicMs()
-            await this.#watched(context, async () => {
-              await call(context)
-            })
+            await this.#watched(context, () =>
+              callObserver(this, async () => {
+                await call(context)
+              }),
+            )
           },
           () => calledAtMs !== undefined,
         )
         const begun = calledAtMs !== undefined
-        if (!settled || isCalledOff) return { kind: 'ended', begun }
-        if (calledAtMs !== undefined) {
-          if (this.#isDamaged(damageIn(changes))) return { kind: 'ended', begun: false }
-          return { kind: 'done', durationMs: clock.monotonicMs() - calledAtMs }
+        if (!settled || isCalledOff) return { kind: 'ended', begun, ...took() }
+        if (begun) {
+          if (this.#isDamaged(damageIn(changes))) return { kind: 'ended', begun: false, ...took() }
+          return { kind: 'done', ...took() }
         }
       } catch (error) {
-        if (fence.sees(error)) return { kind: 'fenced' }
+        if (fence.sees(error)) return { kind: 'fenced', ...took() }
         // A single change may become a dead letter next, which keeps its documents.
         const damage = changes.length === 1 ? findDamage(changes) : damageIn(changes)
-        return this.#isDamaged(damage) ? { kind: 'ended', begun: false } : { kind: 'failed', error }
+        if (this.#isDamaged(damage)) return { kind: 'ended', begun: false, ...took() }
+        return { kind: 'failed', error, ...took() }
       }
     }
   }
 
   async close<T extends DocumentBody>(
-    observer: IChangeFeedObserver<T>,
+    observer: BatchObserver<T>,
     context: ObserverContext,
     reason: CloseReason,
   ): Promise<void> {
@@ -211,9 +219,9 @@ export class ObserverCalls {
     try {
       // A close that hangs must not keep the lease.
       await Promise.race([
-        (async () => {
+        callObserver(this, async () => {
           await observer.close?.(context, reason)
-        })(),
+        }),
         clock.sleep(options.abortGraceMs, over.signal),
       ])
     } catch (error) {
@@ -221,6 +229,11 @@ export class ObserverCalls {
     } finally {
       over.abort()
     }
+  }
+
+  /** The observer has come forward in this call: it does not hang. */
+  cameForward(context: ObserverContext): void {
+    this.#watchdog.cameForward(context)
   }
 
   /** No call is made any more. */

@@ -90,6 +90,12 @@ export class PositionKeeper {
     return processed !== undefined && processed.lsn > this.#own.lsn ? processed : this.#own
   }
 
+  /** How often the position of a batch in hand is to be moved by what is accepted of it. */
+  get followMs(): number {
+    const frequency = this.#frequency
+    return typeof frequency === 'object' && 'everyMs' in frequency ? frequency.everyMs : GATHER_MS
+  }
+
   /** `changes` more are done, up to here. */
   done(position: Checkpoint, changes: number): void {
     this.#processed = { continuation: position.continuation, lsn: position.lsn }

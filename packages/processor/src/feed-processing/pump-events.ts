@@ -1,4 +1,4 @@
-import type { FeedRange, Lsn, PartitionKey } from '@tidemark/contracts'
+import type { CloseReason, FeedRange, Lsn, PartitionKey } from '@tidemark/contracts'
 
 /** What a pump tells about its work: events of the host, which adds the lease. */
 export interface PumpEvents {
@@ -22,6 +22,17 @@ export interface PumpEvents {
     readonly error: unknown
     readonly attempt: number
     readonly retryInMs: number | undefined
+  }
+  /**
+   * A call was aborted, because its lease is lost or had to go (`reason`), and `handoffTimeoutMs` or `shutdownTimeoutMs` was
+   * over. Its changes that were not accepted come again.
+   */
+  batchAborted: {
+    readonly changes: number
+    /** Of the last of them. */
+    readonly lsn: Lsn
+    readonly reason: CloseReason
+    readonly inFlightMs: number
   }
   /** A part of a failing batch is tried separately from now on. `changes` = the number of changes of the part. */
   batchBisected: {

@@ -3,10 +3,10 @@ import type {
   Clock,
   DeadLetterSink,
   DocumentBody,
-  IChangeFeedObserver,
   Random,
   Telemetry,
 } from '@tidemark/contracts'
+import type { BatchObserver } from '../observers/batch-observer.ts'
 import type { PumpSeat } from '../lease-management/pump-seat.ts'
 import type { Bell } from './bell.ts'
 import type { FenceWatch } from './fence-watch.ts'
@@ -18,7 +18,7 @@ import type { SuspectTurns } from './suspect-turns.ts'
 /** What a pump gets of its host. */
 export interface HostParts<T extends DocumentBody> {
   readonly feed: ChangeFeedSource<T>
-  readonly createObserver: () => IChangeFeedObserver<T>
+  readonly createObserver: () => BatchObserver<T>
   readonly deadLetters: DeadLetterSink<T> | undefined
   /** Bounds the observer calls of the host that run at the same time. */
   readonly queue: ObserverQueue

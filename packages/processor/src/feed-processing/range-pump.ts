@@ -1,4 +1,5 @@
 import {
+  InvalidOptionError,
   lsn as checkedLsn,
   type Change,
   type Checkpoint,
@@ -6,11 +7,11 @@ import {
   type DeadLetter,
   type DocumentBody,
   type FeedPage,
-  type IChangeFeedObserver,
   type Lsn,
   type ObserverContext,
 } from '@tidemark/contracts'
 import { damageIn } from '@tidemark/contracts/internal'
+import type { BatchObserver } from '../observers/batch-observer.ts'
 import type { PumpReplacement } from '../lease-management/lease-protocol.ts'
 import type { PumpSeat } from '../lease-management/pump-seat.ts'
 import { Bell } from './bell.ts'
@@ -104,6 +105,16 @@ export class RangePump<T extends DocumentBody> {
   /** Looks at once whether there is more, instead of when something wakes it. */
   refresh(): void {
     this.#reader.refresh()
+  }
+
+  /** A call of its observer is in hand. */
+  get isCalling(): boolean {
+    return this.#calls.attempt > 0
+  }
+
+  /** Whether it is the one that `observerCaller` tells. */
+  isCaller(caller: object): boolean {
+    return caller === this.#calls
   }
 
   wake(): void {
@@ -206,7 +217,7 @@ export class RangePump<T extends DocumentBody> {
     }
   }
 
-  async #work(observer: IChangeFeedObserver<T>, delivery: Delivery<T>): Promise<void> {
+  async #work(observer: BatchObserver<T>, delivery: Delivery<T>): Promise<void> {
     if (this.#parts.options.maxConcurrentKeys > 1) {
       this.#lanes = new Lanes({ ...this.#parts, delivery, keeper: this.#keeper })
     }
@@ -239,14 +250,14 @@ export class RangePump<T extends DocumentBody> {
     }
   }
 
-  #openDelivery(observer: IChangeFeedObserver<T>): Delivery<T> {
+  #openDelivery(observer: BatchObserver<T>): Delivery<T> {
     this.#delivery = new Delivery({
       ...this.#parts,
       observer,
       keeper: this.#keeper,
       calls: this.#calls,
       office: this.#office,
-      contextOf: (piece, attempt, { page, letter }) => {
+      contextOf: (piece, attempt, { page, letter }, accepted) => {
         const last = piece.at(-1)
         // The position is told with the end of its page.
         const at = last === page?.changes.at(-1) ? page : undefined
@@ -259,6 +270,7 @@ export class RangePump<T extends DocumentBody> {
           redriven,
           continuation,
           changes: piece,
+          accepted,
         })
       },
     })
@@ -292,7 +304,7 @@ export class RangePump<T extends DocumentBody> {
   }
 
   /** Tells the observer that it came too late; then the range starts over, unless the end came first. */
-  async #resynchronize(observer: IChangeFeedObserver<T>, passed: HorizonPassed): Promise<void> {
+  async #resynchronize(observer: BatchObserver<T>, passed: HorizonPassed): Promise<void> {
     const resynchronizer = new Resynchronizer(this.#parts, this.#calls)
     const outcome = await resynchronizer.run(observer, passed, (attempt) =>
       this.#context({ at: undefined, attempt }),
@@ -333,6 +345,7 @@ export class RangePump<T extends DocumentBody> {
     redriven = false,
     continuation,
     changes = [],
+    accepted,
   }: {
     readonly at: Checkpoint | undefined
     readonly attempt: number
@@ -340,6 +353,7 @@ export class RangePump<T extends DocumentBody> {
     readonly redriven?: boolean
     readonly continuation?: string | undefined
     readonly changes?: readonly Change<T>[]
+    readonly accepted?: ObserverContext['accepted']
   }): ObserverContext {
     const { seat, options } = this.#parts
     const { held, lease, generation } = seat
@@ -353,6 +367,14 @@ export class RangePump<T extends DocumentBody> {
       attempt,
       redriven,
       continuation,
+      accepted: (change) => {
+        if (accepted !== undefined && this.#keeper.isAutomatic) return accepted(change)
+        throw new InvalidOptionError(
+          accepted === undefined
+            ? 'accepted() is for changes of the batch in hand; there is none'
+            : "accepted() is not for checkpointFrequency 'manual', where checkpoint() says what is done",
+        )
+      },
       checkpoint: async () => {
         const damage = damageIn(changes)
         if (damage !== undefined) throw damage.error

@@ -2,6 +2,7 @@ import { EventEmitter } from 'eventemitter3'
 import { HostStoppedError, InvalidOptionError, type DocumentBody } from '@tidemark/contracts'
 import { checkOptions, describeValue, stderrLogger } from '@tidemark/contracts/internal'
 import { catchUpRules, type CatchUpOptions } from '../estimation/change-feed-estimator.ts'
+import type { BatchObserver } from '../observers/batch-observer.ts'
 import {
   checkedObserver,
   isModule,
@@ -25,6 +26,12 @@ import type { ChangeFeedProcessorHostOptions } from './host-options.ts'
 import { resolveHostOptions, type ResolvedHostOptions } from './resolve-host-options.ts'
 import { runUntilCaughtUp, type CaughtUpRun } from './run-until-caught-up.ts'
 import { RunningHost } from './running-host.ts'
+
+/** How a host was stopped. */
+export interface HostStop {
+  /** Changes of calls that were aborted, because they took longer than the stop: they come again. 0 = nothing is repeated. */
+  readonly abortedChanges: number
+}
 
 /**
  * One worker of a processor group: it shares the ranges of a feed with the group's other hosts by leases, reads its
@@ -138,15 +145,18 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
 
   /**
    * Stops gracefully (PH-11): reads no more, lets the batches in flight finish for up to `shutdownTimeoutMs`, stores
-   * the positions, releases the leases, closes the observers and leaves the group. Resolves when nothing is running.
-   * Can be called again.
+   * the positions, releases the leases, closes the observers and leaves the group. Then it aborts what is left, and waits
+   * `abortGraceMs` for it: its changes come again, and `abortedChanges` says how many they are (also the event
+   * `batchAborted`, and a line of the log). Resolves when nothing is running; if one of its own observers calls it, when
+   * nothing but that observer's lease is. Can be called again.
    */
-  async unregisterObservers(): Promise<void> {
+  async unregisterObservers(): Promise<HostStop> {
     if (this.#phase === 'idle') this.#phase = 'stopped'
     if (this.#phase === 'active') this.#phase = 'stopping'
     this.#loading.abort(new HostStoppedError(`host ${this.hostName} was stopped`))
-    await this.#running?.stop()
-    await this.#ending
+    const running = this.#running
+    if ((await running?.stop()) !== false) await this.#ending
+    return { abortedChanges: running?.abortedChanges ?? 0 }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -211,7 +221,7 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
     return this.#running?.status ?? 'starting'
   }
 
-  async #begin(createObserver: ObserverFactory<T>, threads?: ObserverThreads): Promise<void> {
+  async #begin(createObserver: () => BatchObserver<T>, threads?: ObserverThreads): Promise<void> {
     this.#assertUnused()
     this.#phase = 'active'
     const running = new RunningHost<T>({

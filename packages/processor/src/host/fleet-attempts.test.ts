@@ -273,7 +273,7 @@ describe('tries of those who had the lease before', () => {
     const one = newFleet({})
     write(one, 8)
     const a = one.create('a')
-    let stopping: Promise<void> | undefined
+    let stopping: Promise<unknown> | undefined
     a.store.onCall = (operation, when) => {
       if (operation === 'checkpoint' && when === 'after') stopping ??= a.host.unregisterObservers()
     }

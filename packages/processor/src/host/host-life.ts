@@ -18,7 +18,7 @@ import { LeaseCoordinator } from '../lease-management/lease-coordinator.ts'
 import type { LeaseNotice } from '../lease-management/lease-protocol.ts'
 import type { LeasePump, PumpSeat } from '../lease-management/pump-seat.ts'
 import { LoadMeter, type LeaseWork } from '../load-balancing/load-meter.ts'
-import type { ObserverFactory } from '../observers/observer-factory.ts'
+import type { BatchObserver } from '../observers/batch-observer.ts'
 import type { ObserverThreads } from '../observers/threads/observer-threads.ts'
 import type { HostEventName, HostEvents, PlacedLease } from './host-events.ts'
 import type { LeaseHealth } from './host-health.ts'
@@ -40,7 +40,7 @@ export interface HostLifeOptions<T extends DocumentBody> {
   readonly presence: AnnouncedPresence | undefined
   /** Of this stay in the group. Of one process all begin alike, up to a dot. */
   readonly incarnation: string
-  readonly createObserver: ObserverFactory<T>
+  readonly createObserver: () => BatchObserver<T>
   /** Where observers run, instead of those of `createObserver` and `queue`. */
   readonly threads: ObserverThreads | undefined
   /** Bounds the observer calls of the host, in all its lives. */
@@ -71,6 +71,8 @@ interface RunningPump<T extends DocumentBody> {
   readonly held: HeldLease
   readonly pump: RangePump<T>
   readonly progress: LeaseProgress
+  /** Never rejects. */
+  readonly run: Promise<void>
 }
 
 /** One stay of a host in its group, from joining to leaving it: the coordinator and its pumps. */
@@ -79,7 +81,6 @@ export class HostLife<T extends DocumentBody> {
   readonly #options: ResolvedHostOptions<T>
   readonly #emit: HostLifeOptions<T>['emit']
   readonly #pumps = new Map<string, RunningPump<T>>()
-  readonly #pumpRuns = new Set<Promise<void>>()
   readonly #turns: SuspectTurns
   readonly #meter = new LoadMeter()
   readonly #shaper: LeaseShaper<T>
@@ -93,6 +94,7 @@ export class HostLife<T extends DocumentBody> {
   /** The feed's store was closed in this process: there will never be more to read. */
   #feedClosed: Error | undefined
   #missing: readonly string[] = []
+  #abortedChanges = 0
 
   constructor(parts: HostLifeOptions<T>) {
     const { options, emit, group } = parts
@@ -123,6 +125,11 @@ export class HostLife<T extends DocumentBody> {
 
   get status(): CoreStatus {
     return this.#coordinator.status
+  }
+
+  /** Of calls that were aborted because the host was stopped. */
+  get abortedChanges(): number {
+    return this.#abortedChanges
   }
 
   get lastError(): unknown {
@@ -182,6 +189,18 @@ export class HostLife<T extends DocumentBody> {
     this.#coordinator.leave()
   }
 
+  /** Resolves when no pump runs but those that these calls of observers are of. */
+  async othersEnded(callers: ReadonlySet<object>): Promise<void> {
+    const isOther = ({ pump }: RunningPump<T>): boolean =>
+      ![...callers].some((caller) => pump.isCaller(caller))
+    await Promise.all([...this.#pumps.values()].filter(isOther).map(({ run }) => run))
+  }
+
+  /** Whether the call is of an observer of this life, and still in hand. */
+  isCalling(caller: object): boolean {
+    return [...this.#pumps.values()].some(({ pump }) => pump.isCaller(caller) && pump.isCalling)
+  }
+
   /** Resolves when nothing is left running, with the reason if it ended by itself. */
   ended(): Promise<LifeEnd> {
     this.#end ??= this.#untilEnded()
@@ -190,7 +209,7 @@ export class HostLife<T extends DocumentBody> {
 
   async #untilEnded(): Promise<LifeEnd> {
     const { error } = await this.#coordinator.stopped
-    await Promise.all(this.#pumpRuns)
+    await Promise.all([...this.#pumps.values()].map(({ run }) => run))
     await this.#shaper.stop()
     await this.#reporter?.stop()
     await this.#notes.stop()
@@ -263,12 +282,8 @@ export class HostLife<T extends DocumentBody> {
     }
     const pump = new RangePump(parts, seat)
     const key = pumpKey(held)
-    this.#pumps.set(key, { held, pump, progress })
-    const run = pump.run().finally(() => {
-      this.#pumps.delete(key)
-      this.#pumpRuns.delete(run)
-    })
-    this.#pumpRuns.add(run)
+    const run = pump.run().finally(() => this.#pumps.delete(key))
+    this.#pumps.set(key, { held, pump, progress, run })
     return pump
   }
 
@@ -322,7 +337,11 @@ export class HostLife<T extends DocumentBody> {
     this.#emit('leasesDamaged', { ...damage, action: this.#options.onLeaseStoreLoss })
   }
 
-  #onPumpNotice(held: HeldLease, { kind, ...notice }: PumpNotice): void {
+  #onPumpNotice(held: HeldLease, told: PumpNotice): void {
+    if (told.kind === 'batchAborted' && told.reason === 'shutdown') {
+      this.#abortedChanges += told.changes
+    }
+    const { kind, ...notice } = told
     // The notices are the events of the same names without the lease; the compiler cannot pair them.
     this.#emit(kind, { ...held, ...notice } as HostEvents[typeof kind])
     if (kind !== 'feedError' || !('error' in notice) || !(notice.error instanceof Error)) return

@@ -56,6 +56,8 @@ function codeOf(error: unknown): string | undefined {
 type Lines = { readonly [Name in HostEventName]?: (event: HostEvents[Name]) => string | undefined }
 
 const WARNINGS: Lines = {
+  batchAborted: ({ leaseId, changes, reason, inFlightMs }) =>
+    `a call of lease ${leaseId} was aborted after ${Math.round(inFlightMs)} ms (${reason}): its ${changes} changes that were not accepted come again`,
   leaseLost: ({ leaseId, cause }) => `lost lease ${leaseId}: ${LOSSES[cause]}`,
   leaseStoreDurability: ({ level, findings }) =>
     level === 'D'

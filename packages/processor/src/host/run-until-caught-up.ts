@@ -26,7 +26,7 @@ export interface CaughtUpRun {
 /** What a run needs of its host. */
 export interface HostOfRun<T extends DocumentBody> {
   registerObserver(observer: RegisteredObserver<T>): Promise<void>
-  unregisterObservers(): Promise<void>
+  unregisterObservers(): Promise<unknown>
   health(): HostHealth
   on<Name extends HostEventName>(name: Name, listener: HostEventListener<Name>): unknown
 }

@@ -5,7 +5,9 @@ import {
   type DocumentBody,
   type FeedRange,
 } from '@tidemark/contracts'
-import type { ObserverFactory } from '../observers/observer-factory.ts'
+import { Bell } from '../feed-processing/bell.ts'
+import { observerCaller } from '../feed-processing/platform/observer-caller.ts'
+import type { BatchObserver } from '../observers/batch-observer.ts'
 import type { ObserverThreads } from '../observers/threads/observer-threads.ts'
 import { GroupEntrance, type EnteredGroup } from './group-entrance.ts'
 import type { HostEventName, HostEvents } from './host-events.ts'
@@ -15,7 +17,7 @@ import type { ResolvedHostOptions } from './resolve-host-options.ts'
 
 export interface RunningHostOptions<T extends DocumentBody> {
   readonly options: ResolvedHostOptions<T>
-  readonly createObserver: ObserverFactory<T>
+  readonly createObserver: () => BatchObserver<T>
   /** Where observers run, instead of those of `createObserver`. */
   readonly threads?: ObserverThreads | undefined
   /** Must not throw. */
@@ -34,6 +36,9 @@ export class RunningHost<T extends DocumentBody> {
   readonly #queue: PQueue
   readonly #stopping = new AbortController()
   readonly #joined = Promise.withResolvers<void>()
+  /** Calls of observers that wait for the end of the others. */
+  readonly #stoppers = new Set<object>()
+  readonly #newStopper = new Bell()
   readonly #entrance: GroupEntrance<T>
   /** Of this process, as other processes of its name know it. */
   readonly #process: string
@@ -104,11 +109,36 @@ export class RunningHost<T extends DocumentBody> {
     }
   }
 
-  /** Drains, checkpoints, releases, leaves; resolves when nothing is left running. May be repeated. */
-  async stop(): Promise<void> {
+  /**
+   * Drains, checkpoints, releases, leaves; resolves when nothing is left running. May be repeated. False: it is called by an
+   * observer of this host, which would wait for itself; then all but that one's lease is done.
+   */
+  async stop(): Promise<boolean> {
+    const caller = observerCaller()
     this.#stopping.abort(new HostStoppedError(`host ${this.#options.hostName} was stopped`))
-    this.#life?.leave()
+    const life = this.#life
+    life?.leave()
+    if (life !== undefined && caller !== undefined && life.isCalling(caller)) {
+      await this.#othersEnded(life, caller)
+      if (life.isCalling(caller)) return false
+    }
     await this.ended()
+    return true
+  }
+
+  /** Two observers that stop their host do not wait for each other. */
+  async #othersEnded(life: HostLife<T>, caller: object): Promise<void> {
+    this.#stoppers.add(caller)
+    this.#newStopper.ring()
+    for (let isOver = false; !isOver;) {
+      const others = life.othersEnded(this.#stoppers).then(() => true)
+      isOver = await Promise.race([others, this.#newStopper.next.then(() => false)])
+    }
+  }
+
+  /** Changes of calls that were aborted because the host was stopped. */
+  get abortedChanges(): number {
+    return this.#life?.abortedChanges ?? 0
   }
 
   /** Resolves with the reason when the host has ended, by itself or by `stop`. */

@@ -69,7 +69,7 @@ describe('an observer', () => {
   })
 
   test.each<[string, unknown]>([
-    ['an object without processChanges', { processChange() {} }],
+    ['an object without processChanges', { processBatch() {} }],
     ['nothing', undefined],
     ['a text', './observer.ts'],
     ['a promise', Promise.resolve({ processChanges() {} })],

@@ -4,11 +4,17 @@ import {
   type IChangeFeedObserver,
 } from '@tidemark/contracts'
 import { describeValue } from '@tidemark/contracts/internal'
+import {
+  batchObserver,
+  isObserver,
+  type AnyObserver,
+  type BatchObserver,
+} from './batch-observer.ts'
 import { isObserverModule, type ObserverModule } from './threads/observer-module.ts'
 import { isClass } from './threads/observer-export.ts'
 
 /** Makes one observer for each lease that is opened. */
-export type ObserverFactory<T extends DocumentBody = DocumentBody> = () => IChangeFeedObserver<T>
+export type ObserverFactory<T extends DocumentBody = DocumentBody> = () => AnyObserver<T>
 
 /** An observer that is nothing but its `processChanges`. */
 export type ObserverFunction<T extends DocumentBody = DocumentBody> =
@@ -16,8 +22,8 @@ export type ObserverFunction<T extends DocumentBody = DocumentBody> =
 
 /** A class, of which one instance is made for each lease, or an instance, which all leases share (PH-1). */
 export type ObserverClassOrInstance<T extends DocumentBody = DocumentBody> =
-  | (new () => IChangeFeedObserver<T>)
-  | IChangeFeedObserver<T>
+  | (new () => AnyObserver<T>)
+  | AnyObserver<T>
 
 /** What `registerObserver` takes. */
 export type RegisteredObserver<T extends DocumentBody> =
@@ -28,7 +34,7 @@ export type RegisteredObserver<T extends DocumentBody> =
 /** What makes observers of what was registered. @throws ERR_INVALID_OPTION when it is no observer */
 export function observerFactory<T extends DocumentBody>(
   observer: Exclude<RegisteredObserver<T>, ObserverModule>,
-): ObserverFactory<T> {
+): () => BatchObserver<T> {
   if (typeof observer !== 'function') {
     const shared = checkedObserver(observer)
     return () => shared
@@ -46,12 +52,12 @@ export function isModule<T extends DocumentBody>(
 
 /** @throws ERR_INVALID_OPTION naming what is missing */
 export function checkedObserver<T extends DocumentBody>(
-  observer: IChangeFeedObserver<T>,
-): IChangeFeedObserver<T> {
-  if (isObserver(observer)) return observer
+  observer: AnyObserver<T>,
+): BatchObserver<T> {
+  if (isObserver(observer)) return batchObserver(observer)
   throw new InvalidOptionError(
-    `an observer must be a function (context, changes) or have a function processChanges(context, changes), ` +
-      `got ${describeValue(observer)}`,
+    `an observer must be a function (context, changes), or have a function processChanges(context, changes) ` +
+      `or processChange(context, change), got ${describeValue(observer)}`,
   )
 }
 
@@ -72,16 +78,7 @@ function observerOf<T extends DocumentBody>(
 }
 
 function isObserverClass<T extends DocumentBody>(
-  observer: ObserverFunction<T> | (new () => IChangeFeedObserver<T>),
-): observer is new () => IChangeFeedObserver<T> {
+  observer: ObserverFunction<T> | (new () => AnyObserver<T>),
+): observer is new () => AnyObserver<T> {
   return isClass(observer)
-}
-
-function isObserver(value: unknown): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'processChanges' in value &&
-    typeof value.processChanges === 'function'
-  )
 }

@@ -28,5 +28,6 @@ export function isClass(value: unknown): value is AnyClass {
   if (typeof value !== 'function') return false
   if (/^class\b/.test(Function.prototype.toString.call(value))) return true
   const prototype: unknown = value.prototype
-  return typeof prototype === 'object' && prototype !== null && 'processChanges' in prototype
+  if (typeof prototype !== 'object' || prototype === null) return false
+  return 'processChanges' in prototype || 'processChange' in prototype
 }

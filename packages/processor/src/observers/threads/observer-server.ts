@@ -2,18 +2,23 @@ import {
   InvalidOptionError,
   LeaseLostError,
   type Change,
-  type IChangeFeedObserver,
   type ObserverContext,
 } from '@tidemark/contracts'
 import { changesOfPortable, damageIn } from '@tidemark/contracts/internal'
+import { batchObserver, isObserver, type BatchObserver } from '../batch-observer.ts'
+import { Acceptance } from '../../feed-processing/acceptance.ts'
+import { CallProgress } from './call-progress.ts'
 import type { ObserverMaker } from './observer-export.ts'
 import { portableThrown, thrownFromPortable, type PortableThrown } from './portable-error.ts'
 import { RemoteAbort } from './remote-abort.ts'
 import type { CallMessage, FromThread, ToThread } from './thread-messages.ts'
 
+/** How often the host is told of what is accepted in one call. */
+const TELL_MS = 10
+
 interface ServedObserver {
   /** Rejects when it could not be made. */
-  readonly made: Promise<IChangeFeedObserver>
+  readonly made: Promise<BatchObserver>
   readonly abort: RemoteAbort
   /** Of calls in flight whose signal is not the lease's. */
   readonly callAborts: Map<number, RemoteAbort>
@@ -25,6 +30,7 @@ export class ObserverServer {
   readonly #make: ObserverMaker
   readonly #data: unknown
   readonly #post: (message: FromThread) => void
+  readonly #nowMs: () => number
   readonly #observers = new Map<number, ServedObserver>()
   readonly #checkpoints = new Map<number, PromiseWithResolvers<void>>()
   /** By the contexts' functions: whoever took one out of its context may call it without that. */
@@ -37,14 +43,18 @@ export class ObserverServer {
     make,
     data,
     post,
+    nowMs,
   }: {
     readonly make: ObserverMaker
     readonly data: unknown
     readonly post: (message: FromThread) => void
+    /** Monotonic. */
+    readonly nowMs: () => number
   }) {
     this.#make = make
     this.#data = data
     this.#post = post
+    this.#nowMs = nowMs
   }
 
   receive(message: Exclude<ToThread, { readonly kind: 'end' }>): void {
@@ -102,7 +112,9 @@ export class ObserverServer {
       }
       const given = message.act.changes
       const changes = 'rows' in given ? changesOfPortable(given) : given
-      const context = this.#context(message, { served, signal, changes })
+      const progress = new CallProgress(message.act.progress)
+      if (observer.isOneByOne === true) progress.isOfOneByOne()
+      const context = this.#context(message, { served, signal, changes, progress })
       try {
         await observer.processChanges(context, changes)
       } finally {
@@ -130,11 +142,11 @@ export class ObserverServer {
     await observer.open?.(this.#context(message, { served, signal: abort.signal }))
   }
 
-  async #makeObserver(): Promise<IChangeFeedObserver> {
+  async #makeObserver(): Promise<BatchObserver> {
     const made: unknown = await this.#make(structuredClone(this.#data))
-    if (isObserver(made)) return made
+    if (isObserver(made)) return batchObserver(made)
     throw new InvalidOptionError(
-      `the factory of observerModule must make an observer with processChanges, it made ${
+      `the factory of observerModule must make an observer with processChanges or processChange, it made ${
         made === null ? 'null' : typeof made
       }`,
     )
@@ -163,7 +175,13 @@ export class ObserverServer {
       served,
       signal,
       changes = [],
-    }: { served: ServedObserver; signal: AbortSignal; changes?: readonly Change[] },
+      progress,
+    }: {
+      served: ServedObserver
+      signal: AbortSignal
+      changes?: readonly Change[]
+      progress?: CallProgress
+    },
   ): ObserverContext {
     const checkpoint = async (): Promise<void> => {
       if (served.isClosed) throw new LeaseLostError(context.leaseId)
@@ -176,7 +194,25 @@ export class ObserverServer {
       await waiter.promise
     }
     this.#contexts.register(checkpoint, call)
-    return { ...context, signal, checkpoint }
+    const onAccepted = this.#teller(call, progress)
+    const acceptance = new Acceptance({ changes, onAccepted })
+    const accepted = (change: Change): boolean => acceptance.accept(change)
+    return { ...context, signal, accepted, checkpoint }
+  }
+
+  /** Notes what is accepted, and tells the host of it, but not of each change. */
+  #teller(call: number, progress: CallProgress | undefined): (count: number) => boolean {
+    let toldMs = -Infinity
+    return (count) => {
+      if (progress === undefined) return true
+      progress.accepted = count
+      const nowMs = this.#nowMs()
+      if (nowMs >= toldMs + TELL_MS) {
+        toldMs = nowMs
+        this.#post({ kind: 'accepted', call })
+      }
+      return !progress.isStopped
+    }
   }
 
   #checkpointed({ checkpoint, error }: Extract<ToThread, { kind: 'checkpointed' }>): void {
@@ -191,13 +227,4 @@ export class ObserverServer {
 function assertUndamaged(changes: readonly Change[]): void {
   const damage = damageIn(changes)
   if (damage !== undefined) throw damage.error
-}
-
-function isObserver(value: unknown): value is IChangeFeedObserver {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'processChanges' in value &&
-    typeof value.processChanges === 'function'
-  )
 }

@@ -19,6 +19,7 @@ import {
 
 interface PendingCall {
   readonly observer: number
+  readonly onAccepted: (() => void) | undefined
   readonly taken: PromiseWithResolvers<void>
   readonly settled: PromiseWithResolvers<void>
 }
@@ -89,15 +90,18 @@ export class ObserverThread {
       act,
       context,
       abortCell,
+      onAccepted,
     }: {
       readonly act: ObserverAct
       readonly context: ObserverContext
       readonly abortCell: AbortCell | undefined
+      readonly onAccepted?: (() => void) | undefined
     },
   ): RunningCall {
     const call = this.newNumber()
     const pending: PendingCall = {
       observer,
+      onAccepted,
       taken: Promise.withResolvers(),
       settled: Promise.withResolvers(),
     }
@@ -189,6 +193,9 @@ export class ObserverThread {
         pending?.settled.resolve()
         return
       }
+      case 'accepted':
+        this.#pending.get(message.call)?.onAccepted?.()
+        return
       case 'checkpoint':
         void this.#checkpoint(message)
         return

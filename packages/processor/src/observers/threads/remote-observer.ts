@@ -31,8 +31,8 @@ export class RemoteObserver {
     this.#lease.end()
   }
 
-  /** `open`, with a context of the lease's signal, comes first. */
-  async call(act: ObserverAct, context: ObserverContext): Promise<void> {
+  /** `open`, with a context of the lease's signal, comes first. `onAccepted`: look at the progress of the call. */
+  async call(act: ObserverAct, context: ObserverContext, onAccepted?: () => void): Promise<void> {
     const isOfLease = context.signal === this.#lease.signal
     let call: number | undefined
     const own = isOfLease
@@ -43,7 +43,7 @@ export class RemoteObserver {
     const abortCell = act.kind === 'open' ? this.#lease.cell : own?.cell
     this.#inFlight += 1
     try {
-      const running = this.#thread.call(this.#number, { act, context, abortCell })
+      const running = this.#thread.call(this.#number, { act, context, abortCell, onAccepted })
       call = running.call
       await running.settled
     } finally {

@@ -10,6 +10,7 @@ import {
   type ObserverContext,
   type Resynchronization,
 } from '@tidemark/contracts'
+import type { PortableContext } from './thread-messages.ts'
 
 /** What an observer does with a batch, or when it is opened or closed. */
 export type Deed =
@@ -54,7 +55,7 @@ export interface Report {
   readonly threadId: number
   /** Of this thread. */
   readonly instance: number
-  readonly context?: Omit<ObserverContext, 'signal' | 'checkpoint'> | undefined
+  readonly context?: PortableContext | undefined
   /** Calls of this instance before this one. */
   readonly before?: number | undefined
   readonly ids?: readonly string[] | undefined

@@ -1,14 +1,19 @@
 import type { Change, CloseReason, ObserverContext, Resynchronization } from '@tidemark/contracts'
 import type { PortableChanges } from '@tidemark/contracts/internal'
 import type { AbortCell } from './abort-cell.ts'
+import type { ProgressCell } from './call-progress.ts'
 import type { PortableThrown } from './portable-error.ts'
 
 /** An observer's context without what has to call back. */
-export type PortableContext = Omit<ObserverContext, 'signal' | 'checkpoint'>
+export type PortableContext = Omit<ObserverContext, 'signal' | 'accepted' | 'checkpoint'>
 
 export type ObserverAct =
   | { readonly kind: 'open' }
-  | { readonly kind: 'processChanges'; readonly changes: readonly Change[] | PortableChanges }
+  | {
+      readonly kind: 'processChanges'
+      readonly changes: readonly Change[] | PortableChanges
+      readonly progress: ProgressCell
+    }
   | { readonly kind: 'resynchronize'; readonly resync: Resynchronization }
   | { readonly kind: 'close'; readonly reason: CloseReason }
 
@@ -54,6 +59,8 @@ export type FromThread =
   /** A close has begun: the thread is not blocked. */
   | { readonly kind: 'closing'; readonly call: number }
   | { readonly kind: 'settled'; readonly call: number; readonly error: PortableThrown | undefined }
+  /** The observer has accepted some of the changes of this call: look at its progress. */
+  | { readonly kind: 'accepted'; readonly call: number }
   /** The observer asks to store the position of the call with this number. */
   | { readonly kind: 'checkpoint'; readonly call: number; readonly checkpoint: number }
   /** The observer has let go of this call's context. */

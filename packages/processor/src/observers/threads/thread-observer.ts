@@ -5,11 +5,12 @@ import {
   type Clock,
   type CloseReason,
   type DocumentBody,
-  type IChangeFeedObserver,
   type ObserverContext,
   type Resynchronization,
 } from '@tidemark/contracts'
 import { findDamage, portableChanges } from '@tidemark/contracts/internal'
+import type { BatchObserver } from '../batch-observer.ts'
+import { CallProgress } from './call-progress.ts'
 import { ObserverThreadEndedError } from './observer-thread-ended-error.ts'
 import { RemoteObserver } from './remote-observer.ts'
 import type { ObserverAct } from './thread-messages.ts'
@@ -34,11 +35,12 @@ interface Opened {
  * What a pump sees of an observer in a thread. When the thread dies its calls fail, and the next one first opens
  * another observer in another thread; the one that died with its thread was never closed.
  */
-export class ThreadObserver<T extends DocumentBody> implements IChangeFeedObserver<T>, SlotTenant {
+export class ThreadObserver<T extends DocumentBody> implements BatchObserver<T>, SlotTenant {
   readonly #parts: ThreadObserverParts
   #opened: Opened | undefined
   #reopening: Promise<void> | undefined
   #isClosed = false
+  #isOneByOne = false
 
   constructor(parts: ThreadObserverParts) {
     this.#parts = parts
@@ -46,6 +48,11 @@ export class ThreadObserver<T extends DocumentBody> implements IChangeFeedObserv
 
   get leaseId(): string {
     return this.#opened?.context.leaseId ?? ''
+  }
+
+  /** Of the last call. */
+  get isOneByOne(): boolean {
+    return this.#isOneByOne
   }
 
   /** Undefined before `open` and after `close`. */
@@ -63,13 +70,31 @@ export class ThreadObserver<T extends DocumentBody> implements IChangeFeedObserv
 
   async processChanges(context: ObserverContext, changes: readonly Change<T>[]): Promise<void> {
     const portable = portableChanges(changes) ?? changes
+    const progress = new CallProgress()
+    const { cell } = progress
+    let refusal: { readonly error: unknown } | undefined
+    const look = (): void => {
+      const last = changes[progress.accepted - 1]
+      try {
+        if (last !== undefined && !context.accepted(last)) progress.stop()
+      } catch (error) {
+        refusal = { error }
+        progress.stop()
+      }
+    }
     try {
-      await this.#call({ kind: 'processChanges', changes: portable }, context)
+      await this.#call({ kind: 'processChanges', changes: portable, progress: cell }, context, look)
+      // One that was not told to stop has accepted all by its return.
+      if (progress.isStopped) look()
     } catch (error) {
+      look()
       // Found in the thread: here it is still to be seen that it is the feed's.
       if (errorCode(error) === 'ERR_STORE_DAMAGED') findDamage(changes)
       throw error
+    } finally {
+      this.#isOneByOne = progress.isOneByOne
     }
+    if (refusal !== undefined) throw refusal.error
   }
 
   async resynchronize(context: ObserverContext, resync: Resynchronization): Promise<void> {
@@ -90,7 +115,7 @@ export class ThreadObserver<T extends DocumentBody> implements IChangeFeedObserv
     }
   }
 
-  async #call(act: ObserverAct, context: ObserverContext): Promise<void> {
+  async #call(act: ObserverAct, context: ObserverContext, onAccepted?: () => void): Promise<void> {
     const opened = this.#opened
     if (opened === undefined || this.#isClosed) {
       throw new HostStoppedError('the observer is not open')
@@ -99,7 +124,7 @@ export class ThreadObserver<T extends DocumentBody> implements IChangeFeedObserv
     slot.calls.callBegan()
     try {
       if (this.#reopening !== undefined || !opened.remote.isAlive) await this.#reopen(opened)
-      await opened.remote.call(act, context)
+      await opened.remote.call(act, context, onAccepted)
       slot.succeeded(this)
     } catch (error) {
       if (error instanceof ObserverThreadEndedError) slot.diedUnder(this)

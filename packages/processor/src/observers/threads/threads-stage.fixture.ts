@@ -69,6 +69,7 @@ export function contextOf(leaseId: string, over: Partial<ObserverContext> = {}):
     signal: new AbortController().signal,
     attempt: 1,
     redriven: false,
+    accepted: () => true,
     checkpoint: async () => {},
     ...over,
   }

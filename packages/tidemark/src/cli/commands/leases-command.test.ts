@@ -60,7 +60,7 @@ function newHost(observer: IChangeFeedObserver): {
 async function processed(times = DOCUMENTS): Promise<{
   readonly ids: readonly string[]
   readonly until: (count: number) => Promise<void>
-  readonly stop: () => Promise<void>
+  readonly stop: () => Promise<unknown>
 }> {
   const ids: string[] = []
   const waiting = new Set<() => void>()

@@ -27,7 +27,7 @@ async function run({ settings: { href, data }, port }: ObserverThreadData): Prom
     post({ kind: 'unusable', found, error: undefined })
     process.exit(1)
   }
-  const server = new ObserverServer({ make, data, post })
+  const server = new ObserverServer({ make, data, post, nowMs: () => performance.now() })
   port.on('message', (message: ToThread) => {
     if (message.kind !== 'end') server.receive(message)
     // Observers may have left timers and sockets behind. What is on its way to stdout still arrives.

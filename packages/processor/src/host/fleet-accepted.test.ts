@@ -1,0 +1,280 @@
+import { describe, expect, test } from 'vitest'
+import type { Change, ObserverContext } from '@tidemark/contracts'
+import type { FakeDocument, Fleet, FleetHost } from '@tidemark/testing'
+import type { FailurePolicyOptions } from '../feed-processing/pump-options.ts'
+import { fleetsWith } from './fleets.fixture.ts'
+import type { HostOptions } from './host-options.ts'
+
+type Handler = (context: ObserverContext, change: Change<FakeDocument>) => Promise<void> | void
+
+/** Ways to say how far an observer has come. */
+type Way = 'processChange' | 'accepted' | 'threes'
+
+const CHANGES = 60
+const EVERY_WAY: readonly Way[] = ['processChange', 'accepted', 'threes']
+const POISON = new Error('poison')
+const never = new AbortController().signal
+
+const newFleet = fleetsWith(
+  {
+    ranges: 1,
+    feedOptions: { startFromBeginning: true },
+    hostOptions: { retryDelayMs: 50, retryMaxDelayMs: 400 },
+    deadLetters: { put: async () => {} },
+  },
+  () => {},
+)
+
+function filled(hostOptions: HostOptions = {}): Fleet {
+  const fleet = newFleet({
+    hostOptions: { retryDelayMs: 50, retryMaxDelayMs: 400, ...hostOptions },
+  })
+  for (let n = 0; n < CHANGES; n += 1) fleet.feed.append('key')
+  return fleet
+}
+
+/** Starts a host whose observer calls `handle` for each change, and says `way` how far it has come. */
+async function start(fleet: Fleet, name: string, way: Way, handle: Handler): Promise<FleetHost> {
+  const member = fleet.create(name)
+  const size = way === 'threes' ? 3 : 1
+  const observer =
+    way === 'processChange'
+      ? { processChange: handle }
+      : {
+          async processChanges(
+            context: ObserverContext,
+            changes: readonly Change<FakeDocument>[],
+          ): Promise<void> {
+            for (let from = 0; from < changes.length; from += size) {
+              const some = changes.slice(from, from + size)
+              for (const change of some) await handle(context, change)
+              if (!context.accepted(some.at(-1)!)) return
+            }
+          },
+        }
+  await fleet.run(member.host.registerObserver(observer))
+  return member
+}
+
+/** Notes each change that a handler has done. */
+function noting(done: number[], handle: Handler = () => {}): Handler {
+  return async (context, change) => {
+    await handle(context, change)
+    done.push(change.lsn)
+  }
+}
+
+const all = Array.from({ length: CHANGES }, (_, index) => index + 1)
+
+describe('changes that an observer has accepted', () => {
+  test.each(
+    (['retryForever', 'haltRange', 'deadLetter'] as const).flatMap((mode) =>
+      EVERY_WAY.map((way) => ({ mode, way })),
+    ),
+  )('PH-15 do not come again after a failure: $mode, $way', async ({ mode, way }) => {
+    const failurePolicy: FailurePolicyOptions = { mode, maxAttempts: 3 }
+    const fleet = filled({ failurePolicy })
+    const done: number[] = []
+    const left = new Map([
+      [7, 2],
+      [40, 2],
+    ])
+    const handle: Handler = (_context, { lsn }) => {
+      const times = left.get(lsn) ?? 0
+      left.set(lsn, times - 1)
+      if (times > 0) throw POISON
+    }
+    await start(fleet, 'a', way, noting(done, handle))
+    await fleet.until(() => done.includes(CHANGES))
+    // The two of its three that were before it, and not accepted, come with it again.
+    if (way !== 'threes') expect(done).toEqual(all)
+    else expect(new Set(done)).toEqual(new Set(all))
+    expect(done.length).toBeLessThanOrEqual(CHANGES + (way === 'threes' ? 8 : 0))
+    await fleet.end()
+  })
+
+  test('PH-15 PH-7 with processChange the failing change has its attempts alone, whichever it is', async () => {
+    const fleet = filled({ failurePolicy: { mode: 'deadLetter', maxAttempts: 3 } })
+    const done: number[] = []
+    const attempts: (readonly number[])[] = []
+    const handle: Handler = ({ attempt, fence }, { lsn }) => {
+      if (![1, 30, 31, CHANGES].includes(lsn)) return
+      attempts.push([fence.lsn, attempt])
+      throw POISON
+    }
+    const { events } = await start(fleet, 'a', 'processChange', noting(done, handle))
+    await fleet.until(() => events.filter(({ name }) => name === 'deadLettered').length === 4)
+    expect(done).toEqual(all.filter((n) => ![1, 30, 31, CHANGES].includes(n)))
+    const tried = [1, 30, 31, CHANGES].flatMap((n) => [1, 2, 3].map((attempt) => [n, attempt]))
+    expect(attempts).toEqual(tried)
+    await fleet.end()
+  })
+
+  test.each(EVERY_WAY)(
+    'PH-15 PH-11 do not come again after a stop, which waits for no more than the change in hand: %s',
+    async (way) => {
+      const fleet = filled()
+      const done: number[] = []
+      const slow: Handler = () => fleet.clock.sleep(1_000, never)
+      const a = await start(fleet, 'a', way, noting(done, slow))
+      await fleet.until(() => done.length >= 10)
+      const startMs = fleet.clock.monotonicMs()
+      const { abortedChanges } = await fleet.run(a.host.unregisterObservers())
+      expect(abortedChanges).toBe(0)
+      expect(fleet.clock.monotonicMs() - startMs).toBeLessThan(4_000)
+      await start(fleet, 'b', way, noting(done))
+      await fleet.until(() => done.includes(CHANGES))
+      expect(done).toEqual(all)
+      await fleet.end()
+    },
+  )
+
+  test.each(EVERY_WAY)('PH-15 LE-4 do not come again after a hand-over: %s', async (way) => {
+    const fleet = newFleet({ ranges: 2 })
+    const keys = Array.from({ length: CHANGES }, (_, index) => `key ${index}`)
+    for (const key of keys) fleet.feed.append(key)
+    const done: string[] = []
+    const handle: Handler = async (_context, { id }) => {
+      await fleet.clock.sleep(1_000, never)
+      done.push(id)
+    }
+    await start(fleet, 'a', way, handle)
+    await fleet.until(() => done.length >= 10)
+    const startMs = fleet.clock.monotonicMs()
+    await start(fleet, 'b', way, handle)
+    await fleet.until(() => fleet.isBalanced())
+    expect(fleet.clock.monotonicMs() - startMs).toBeLessThan(10_000)
+    await fleet.until(() => new Set(done).size === CHANGES, 120_000)
+    expect(done).toHaveLength(CHANGES)
+    await fleet.end()
+  })
+
+  test('PH-15 PH-5 come again after a crash only as far as they were accepted in the last moment', async () => {
+    const fleet = filled()
+    const done: number[] = []
+    const slow: Handler = () => fleet.clock.sleep(20, never)
+    const a = await start(fleet, 'a', 'processChange', noting(done, slow))
+    await fleet.until(() => done.length >= 45)
+    fleet.kill(a)
+    const before = done.length
+    await start(fleet, 'b', 'processChange', noting(done))
+    await fleet.until(() => done.includes(CHANGES))
+    expect(done.slice(0, before)).toEqual(all.slice(0, before))
+    expect(done[before]).toBeGreaterThanOrEqual(before - 1)
+    await fleet.end()
+  })
+
+  test('PH-15 are in the same transaction as others: no position is in the middle of one', async () => {
+    const fleet = newFleet({ hostOptions: { retryDelayMs: 50 } })
+    fleet.feed.append('key', 20)
+    fleet.feed.append('key', 20)
+    const done: string[] = []
+    const slow: Handler = async (_context, { id }) => {
+      await fleet.clock.sleep(100, never)
+      done.push(id)
+    }
+    const a = await start(fleet, 'a', 'processChange', slow)
+    await fleet.until(() => done.length >= 5)
+    await fleet.run(a.host.unregisterObservers())
+    expect(done).toHaveLength(20)
+    await start(fleet, 'b', 'processChange', slow)
+    await fleet.until(() => done.length >= 40)
+    expect(new Set(done).size).toBe(40)
+    await fleet.end()
+  })
+
+  test('PH-15 keep a call from counting as one that hangs', async () => {
+    const fleet = filled({ maxBatchMs: 3_000 })
+    const done: number[] = []
+    const { events } = await start(
+      fleet,
+      'a',
+      'processChange',
+      noting(done, () => fleet.clock.sleep(1_000, never)),
+    )
+    await fleet.until(() => done.includes(CHANGES), 90_000)
+    expect(done).toEqual(all)
+    expect(events.filter(({ name }) => name === 'observerStuck')).toEqual([])
+    await fleet.end()
+  })
+
+  test.each([
+    [
+      'a change of another batch',
+      {},
+      ({ accepted }: ObserverContext, change: Change) => accepted({ ...change }),
+    ],
+    [
+      'manual checkpoints',
+      { checkpointFrequency: 'manual' },
+      ({ accepted }: ObserverContext, change: Change) => accepted(change),
+    ],
+  ] as const)('PH-15 are refused where they mean nothing: %s', async (_what, options, accept) => {
+    const fleet = filled(options)
+    const errors: unknown[] = []
+    const member = fleet.create('a')
+    await fleet.run(
+      member.host.registerObserver((context, changes) => {
+        try {
+          accept(context, changes[0]!)
+        } catch (error) {
+          errors.push(error)
+        }
+      }),
+    )
+    await fleet.until(() => errors.length > 0)
+    expect(errors[0]).toMatchObject({ code: 'ERR_INVALID_OPTION' })
+    await fleet.end()
+  })
+})
+
+describe('a stop', () => {
+  test('PH-11 says how many changes it could not wait for', async () => {
+    const fleet = filled({ shutdownTimeoutMs: 2_000, abortGraceMs: 500 })
+    const lines: string[] = []
+    const member = fleet.create('a')
+    const aborted: unknown[] = []
+    member.host.on('batchAborted', (event) => aborted.push(event))
+    let called = 0
+    await fleet.run(
+      member.host.registerObserver(async () => {
+        called += 1
+        await fleet.clock.sleep(60_000, never)
+      }),
+    )
+    await fleet.until(() => called > 0)
+    const stop = await fleet.run(member.host.unregisterObservers())
+    expect(lines).toEqual([])
+    expect(stop).toEqual({ abortedChanges: CHANGES })
+    expect(aborted).toEqual([
+      expect.objectContaining({ changes: CHANGES, lsn: CHANGES, reason: 'shutdown' }),
+    ])
+    expect(await member.host.unregisterObservers()).toEqual(stop)
+  })
+
+  test.each(['processChange', 'accepted'] as const)(
+    'PH-11 by an observer itself does not wait for it: %s',
+    async (way) => {
+      const fleet = newFleet({ ranges: 2, hostOptions: { shutdownTimeoutMs: 20_000 } })
+      for (let n = 0; n < CHANGES; n += 1) fleet.feed.append(`key ${n}`)
+      const done: string[] = []
+      const tookMs: number[] = []
+      const member: FleetHost = await start(fleet, 'a', way, async (_context, { id }) => {
+        await fleet.clock.sleep(100, never)
+        if (done.length === 5) {
+          const startMs = fleet.clock.monotonicMs()
+          await member.host.unregisterObservers()
+          tookMs.push(fleet.clock.monotonicMs() - startMs)
+        }
+        done.push(id)
+      })
+      await fleet.until(() => member.host.health().status === 'stopped')
+      // The change of the other range that was in hand.
+      expect(tookMs[0]).toBeLessThan(1_000)
+      await start(fleet, 'b', way, (_context, { id }) => void done.push(id))
+      await fleet.until(() => new Set(done).size === CHANGES)
+      expect(done).toHaveLength(CHANGES)
+      await fleet.end()
+    },
+  )
+})

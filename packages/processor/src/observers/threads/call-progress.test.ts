@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest'
+import { systemClock, type Change, type ObserverContext } from '@tidemark/contracts'
+import type { AnyObserver } from '../batch-observer.ts'
+import { resolveObserverModule } from './observer-module.ts'
+import { ObserverServer } from './observer-server.ts'
+import { ObserverThreads } from './observer-threads.ts'
+import type { ThreadListener } from './thread-messages.ts'
+import type { ThreadObserver } from './thread-observer.ts'
+import { SCRIPTED, changesOf, contextOf } from './threads-stage.fixture.ts'
+
+const CHANGES = changesOf('a', 'b', 'c', 'd')
+
+interface Stage {
+  readonly remote: ThreadObserver<Change & never>
+  /** Ids of changes that the host was told of as accepted. */
+  readonly accepted: string[]
+  readonly context: ObserverContext
+  readonly end: () => void
+}
+
+/** The two sides of a thread without one: messages are passed on at once. `goesOn` is what the host answers. */
+async function stage(observer: AnyObserver, goesOn: (id: string) => boolean): Promise<Stage> {
+  const module = resolveObserverModule(
+    { observerModule: SCRIPTED, threads: 1 },
+    { maxConcurrentObservers: 32 },
+  )
+  let nowMs = 0
+  let thread: ThreadListener | undefined
+  const threads = new ObserverThreads({
+    module,
+    startThread: (listener) => {
+      thread = listener
+      const server = new ObserverServer({
+        make: () => observer,
+        data: undefined,
+        post: (message) => listener.onMessage(message),
+        // Told of each.
+        nowMs: () => (nowMs += 1_000),
+      })
+      return {
+        post: (message) => {
+          if (message.kind !== 'end') server.receive(message)
+        },
+        terminate: () => {},
+      }
+    },
+    clock: systemClock,
+    startTimeoutMs: 1_000,
+    graceMs: 1_000,
+    onThreadEnd: () => {},
+  })
+  const accepted: string[] = []
+  const context = contextOf('lease', {
+    accepted: ({ id }) => {
+      if (accepted.at(-1) !== id) accepted.push(id)
+      return goesOn(id)
+    },
+  })
+  const remote = threads.forLease<Change & never>().createObserver()
+  await remote.open(context)
+  const end = (): void => thread?.onExit({ exitCode: 1, error: new Error('out of memory') })
+  return { remote, accepted, context, end }
+}
+
+describe('PH-15 an observer in a thread', () => {
+  test('says how far it has come, and that it takes one change after the other', async () => {
+    const { remote, accepted, context } = await stage({ processChange() {} }, () => true)
+    await remote.processChanges(context, CHANGES as never)
+    expect(accepted).toEqual(['a', 'b', 'c', 'd'])
+    expect(remote.isOneByOne).toBe(true)
+  })
+
+  test('is told to stop', async () => {
+    const seen: string[] = []
+    const one = { processChange: (_context: unknown, { id }: Change) => void seen.push(id) }
+    const { remote, accepted, context } = await stage(one, (id) => id !== 'b')
+    await remote.processChanges(context, CHANGES as never)
+    expect([seen, accepted]).toEqual([
+      ['a', 'b'],
+      ['a', 'b'],
+    ])
+  })
+
+  test('fails, and the host knows what it had accepted', async () => {
+    const failure = new Error('no')
+    const processChange = (_context: unknown, { id }: Change): void => {
+      if (id === 'c') throw failure
+    }
+    const { remote, accepted, context } = await stage({ processChange }, () => true)
+    await expect(remote.processChanges(context, CHANGES as never)).rejects.toThrow('no')
+    expect(accepted).toEqual(['a', 'b'])
+  })
+
+  test('dies with its thread, and the host knows what it had accepted', async () => {
+    const third = Promise.withResolvers<void>()
+    const processChange = async (_context: unknown, { id }: Change): Promise<void> => {
+      if (id !== 'c') return
+      third.resolve()
+      await new Promise(() => {})
+    }
+    const { remote, accepted, context, end } = await stage({ processChange }, () => true)
+    const call = remote.processChanges(context, CHANGES as never)
+    await third.promise
+    end()
+    await expect(call).rejects.toMatchObject({ code: 'ERR_OBSERVER_THREAD_ENDED' })
+    expect(accepted).toEqual(['a', 'b'])
+  })
+
+  test('that accepts where it may not gets the refusal of the host as its own failure', async () => {
+    const refusal = new Error('not here')
+    const { remote, context } = await stage({ processChange() {} }, () => {
+      throw refusal
+    })
+    await expect(remote.processChanges(context, CHANGES as never)).rejects.toBe(refusal)
+  })
+})
