@@ -194,13 +194,18 @@ export class Delivery<T extends DocumentBody> {
     const { changes, lane } = batch
     const piece = changes.slice(from, to)
     const over = new AbortController()
+    let isFollowed = false
+    const follow = async (): Promise<void> => {
+      isFollowed = true
+      await this.#follow(batch, over.signal)
+      isFollowed = false
+    }
     const acceptance = new Acceptance({
       changes: piece,
       onAccepted: (count) => {
         calls.cameForward(context)
-        const isFollowed = batch.accepted > batch.reached
         batch.accepted = from + count
-        if (!isFollowed) void this.#follow(batch, over.signal)
+        if (!isFollowed) void follow()
         return this.#goesOn(batch)
       },
     })

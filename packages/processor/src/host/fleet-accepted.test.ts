@@ -18,7 +18,7 @@ const never = new AbortController().signal
 const newFleet = fleetsWith(
   {
     ranges: 1,
-    feedOptions: { startFromBeginning: true },
+    feedOptions: { startFromBeginning: true, maxItemCount: CHANGES },
     hostOptions: { retryDelayMs: 50, retryMaxDelayMs: 400 },
     deadLetters: { put: async () => {} },
   },
@@ -152,7 +152,15 @@ describe('changes that an observer has accepted', () => {
   test('PH-15 PH-5 come again after a crash only as far as they were accepted in the last moment', async () => {
     const fleet = filled()
     const done: number[] = []
-    const slow: Handler = () => fleet.clock.sleep(20, never)
+    let isFirst = true
+    const slow: Handler = async (_context, { lsn }) => {
+      if (lsn === 5 && isFirst) {
+        isFirst = false
+        throw POISON
+      }
+      // Those before it are accepted in no time: no position is stored of them before it fails.
+      if (lsn >= 5) await fleet.hosts[0]!.clock.sleep(20, never)
+    }
     const a = await start(fleet, 'a', 'processChange', noting(done, slow))
     await fleet.until(() => done.length >= 45)
     fleet.kill(a)
