@@ -84,6 +84,27 @@ const WORLDS: readonly { readonly shows: string; readonly schedule: Schedule }[]
       steadyForMs: 305_000,
     },
   },
+  {
+    shows:
+      'PH-15 LE-4 an observer gets no other change of its batch once its session has run out (O6)',
+    schedule: {
+      seed: 235562857,
+      store: 'model',
+      hosts: 4,
+      settings: { ...SETTINGS, observer: 'one' },
+      ranges: 4,
+      commits: 89,
+      faultsForMs: 15994,
+      faults: [
+        { atMs: 1621, kind: 'restart', host: 2 },
+        { atMs: 6651, kind: 'suspend', host: 1, forMs: 7308 },
+        { atMs: 7450, kind: 'stop', host: 2, forMs: 1311 },
+        { atMs: 8768, kind: 'suspend', host: 2, forMs: 9113 },
+        { atMs: 10423, kind: 'storeRollback', lostMs: 1020 },
+        { atMs: 12638, kind: 'storePause', forMs: 1120 },
+      ],
+    },
+  },
 ]
 
 for (const { shows, schedule } of WORLDS) {

@@ -146,6 +146,7 @@ export { lsn, type Lsn } from './ranges/lsn.ts'
 export type {
   CloseReason,
   Fence,
+  FeedObserver,
   IChangeFeedObserver,
   ISingleChangeObserver,
   ObserverContext,

@@ -340,6 +340,7 @@ export {
   type FeedRange,
   type GroupPosition,
   type GroupPositions,
+  type FeedObserver,
   type IChangeFeedObserver,
   type ISingleChangeObserver,
   type Lease,

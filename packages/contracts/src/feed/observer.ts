@@ -58,7 +58,7 @@ export interface ObserverContext {
    *   to the next owner. If you go on nevertheless, accept each change.
    * @throws ERR_INVALID_OPTION if the change is not of this batch
    */
-  accepted(change: Change): boolean
+  readonly accepted: (change: Change) => boolean
   /**
    * Stores the end of the current batch as the position to resume from. For `checkpointFrequency: 'manual'`, but you
    * can also call it with the others.
@@ -115,3 +115,8 @@ export interface ISingleChangeObserver<T extends DocumentBody = DocumentBody> ex
   /** Returns when the change is processed. `context.attempt` counts the attempts at this change. */
   processChange(context: ObserverContext, change: Change<T>): Promise<void> | void
 }
+
+/** What handles changes: one by one, or a batch at a time. */
+export type FeedObserver<T extends DocumentBody = DocumentBody> =
+  | IChangeFeedObserver<T>
+  | ISingleChangeObserver<T>

@@ -1,7 +1,7 @@
 import type { DocumentBody, Logger } from '@tidemark/contracts'
 import { stderrLogger } from '@tidemark/contracts/internal'
 import { ChangeFeedProcessorHost, type ChangeFeedProcessorHostOptions } from '@tidemark/processor'
-import type { JobOptions } from './job-options.ts'
+import { DEFAULT_PAGE_ITEMS, type JobOptions } from './job-options.ts'
 
 export interface RangeEventBase {
   /** Id of the range and of its lease. */
@@ -47,7 +47,7 @@ export interface JobWork<T extends DocumentBody> extends Pick<
 /** A host of a job, which has not started. */
 export function jobHost<T extends DocumentBody>(
   options: JobOptions<never>,
-  { emit, ...work }: JobWork<T>,
+  { emit, feedOptions, ...work }: JobWork<T>,
 ): ChangeFeedProcessorHost<T> {
   const { leases, hostName, hostOptions, clock, random } = options
   const logger = jobLogger(options)
@@ -59,6 +59,7 @@ export function jobHost<T extends DocumentBody>(
     clock,
     random,
     ...work,
+    feedOptions: { maxItemCount: DEFAULT_PAGE_ITEMS, ...feedOptions },
   })
   relayHostEvents(host, emit)
   return host

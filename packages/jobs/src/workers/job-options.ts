@@ -83,7 +83,7 @@ export const collectionRule: OptionRule = requiredOption(
 )
 
 /** Items of a page, which a job commits or writes as one. */
-const DEFAULT_PAGE_ITEMS = 1_000
+export const DEFAULT_PAGE_ITEMS = 1_000
 
 /** @throws ERR_INVALID_OPTION */
 export function resolvePageItems(maxItemCount: number = DEFAULT_PAGE_ITEMS): number {

@@ -9,7 +9,7 @@ import {
 } from '@tidemark/contracts'
 import { assertNever, observedCall } from '@tidemark/contracts/internal'
 import { deadLetterId } from '../dead-letters/dead-letter-of.ts'
-import type { BatchObserver } from '../observers/batch-observer.ts'
+import type { BatchObserver } from './batch-observer.ts'
 import { Acceptance } from './acceptance.ts'
 import type { Piece } from './bisection.ts'
 import type { DeadLetterOffice } from './dead-letter-office.ts'
@@ -231,7 +231,9 @@ export class Delivery<T extends DocumentBody> {
 
   /** Whether the observer is to go on behind what it has accepted. */
   #goesOn({ page, changes, accepted }: BatchInHand<T>): boolean {
-    const { ending, feed } = this.#parts
+    const { ending, feed, seat } = this.#parts
+    // As before each call: the lease may have run out while the observer was at work, or its machine slept.
+    if (!seat.mayDispatch()) return false
     if (!ending.endsCalls) return true
     const isCut = changes[accepted]?.lsn !== changes[accepted - 1]?.lsn
     // Nobody can store where it stops: then it ends what it has begun.
@@ -245,7 +247,9 @@ export class Delivery<T extends DocumentBody> {
     const last = rest.at(-1)
     if (!ending.isAbort || last === undefined) return
     if (kind === 'fenced' || (kind === 'ended' && !outcome.begun)) return
-    const { reason = 'unknown' } = ending
+    const { reason } = ending
+    // The other reasons are events of their own.
+    if (reason !== 'shutdown' && reason !== 'leaseHandedOver') return
     onNotice({ kind: 'batchAborted', changes: rest.length, lsn: last.lsn, reason, inFlightMs })
   }
 

@@ -8,7 +8,7 @@ import {
   type Random,
 } from '@tidemark/contracts'
 import { damageIn, findDamage, type ChangeDamage } from '@tidemark/contracts/internal'
-import type { BatchObserver } from '../observers/batch-observer.ts'
+import type { BatchObserver } from './batch-observer.ts'
 import { backoffMs } from './backoff.ts'
 import type { Bell } from './bell.ts'
 import { CallWatchdog } from './call-watchdog.ts'

@@ -1,4 +1,4 @@
-import type { CloseReason, FeedRange, Lsn, PartitionKey } from '@tidemark/contracts'
+import type { FeedRange, Lsn, PartitionKey } from '@tidemark/contracts'
 
 /** What a pump tells about its work: events of the host, which adds the lease. */
 export interface PumpEvents {
@@ -24,14 +24,14 @@ export interface PumpEvents {
     readonly retryInMs: number | undefined
   }
   /**
-   * A call was aborted, because its lease is lost or had to go (`reason`), and `handoffTimeoutMs` or `shutdownTimeoutMs` was
-   * over. Its changes that were not accepted come again.
+   * A call was aborted, because its lease had to move (`leaseHandedOver`) or its host to stop (`shutdown`), and
+   * `handoffTimeoutMs` or `shutdownTimeoutMs` was over. Its changes that were not accepted come again.
    */
   batchAborted: {
     readonly changes: number
     /** Of the last of them. */
     readonly lsn: Lsn
-    readonly reason: CloseReason
+    readonly reason: 'shutdown' | 'leaseHandedOver'
     readonly inFlightMs: number
   }
   /** A part of a failing batch is tried separately from now on. `changes` = the number of changes of the part. */

@@ -46,8 +46,9 @@ export interface FailurePolicyOptions {
 /** What is read of a range. Part of `FeedOptions`. */
 export interface ReadOptions {
   /**
-   * Maximum number of changes in one batch.
-   * @unit changes @range 1 to 2_147_483_647; or -1 @default the feed's choice; -1 means the same
+   * Maximum number of changes in one batch, and so of those that come again when an observer fails that does not say how far it
+   * has come. 1,000 cost half as much processor time for each change, where observers do little.
+   * @unit changes @range 1 to 2_147_483_647; or -1: the feed's choice, 1,000 in a Tidemark store @default 100, as in Cosmos DB
    */
   maxItemCount?: number | undefined
   /** Whether expired documents come as pending deletes. @default the feed's choice */

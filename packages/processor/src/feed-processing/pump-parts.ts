@@ -6,7 +6,7 @@ import type {
   Random,
   Telemetry,
 } from '@tidemark/contracts'
-import type { BatchObserver } from '../observers/batch-observer.ts'
+import type { BatchObserver } from './batch-observer.ts'
 import type { PumpSeat } from '../lease-management/pump-seat.ts'
 import type { Bell } from './bell.ts'
 import type { FenceWatch } from './fence-watch.ts'

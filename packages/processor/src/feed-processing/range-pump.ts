@@ -11,7 +11,7 @@ import {
   type ObserverContext,
 } from '@tidemark/contracts'
 import { damageIn } from '@tidemark/contracts/internal'
-import type { BatchObserver } from '../observers/batch-observer.ts'
+import type { BatchObserver } from './batch-observer.ts'
 import type { PumpReplacement } from '../lease-management/lease-protocol.ts'
 import type { PumpSeat } from '../lease-management/pump-seat.ts'
 import { Bell } from './bell.ts'

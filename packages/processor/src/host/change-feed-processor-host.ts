@@ -2,7 +2,7 @@ import { EventEmitter } from 'eventemitter3'
 import { HostStoppedError, InvalidOptionError, type DocumentBody } from '@tidemark/contracts'
 import { checkOptions, describeValue, stderrLogger } from '@tidemark/contracts/internal'
 import { catchUpRules, type CatchUpOptions } from '../estimation/change-feed-estimator.ts'
-import type { BatchObserver } from '../observers/batch-observer.ts'
+import type { BatchObserver } from '../feed-processing/batch-observer.ts'
 import {
   checkedObserver,
   isModule,

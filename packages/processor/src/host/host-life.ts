@@ -18,7 +18,7 @@ import { LeaseCoordinator } from '../lease-management/lease-coordinator.ts'
 import type { LeaseNotice } from '../lease-management/lease-protocol.ts'
 import type { LeasePump, PumpSeat } from '../lease-management/pump-seat.ts'
 import { LoadMeter, type LeaseWork } from '../load-balancing/load-meter.ts'
-import type { BatchObserver } from '../observers/batch-observer.ts'
+import type { BatchObserver } from '../feed-processing/batch-observer.ts'
 import type { ObserverThreads } from '../observers/threads/observer-threads.ts'
 import type { HostEventName, HostEvents, PlacedLease } from './host-events.ts'
 import type { LeaseHealth } from './host-health.ts'
@@ -27,6 +27,7 @@ import { LeaseProgress } from './lease-progress.ts'
 import { LeaseShaper, type JoinableLease } from './lease-shaper.ts'
 import { PositionReporter } from './position-reporter.ts'
 import type { ResolvedHostOptions } from './resolve-host-options.ts'
+import { RunningPumps } from './running-pumps.ts'
 
 export interface HostLifeOptions<T extends DocumentBody> {
   readonly options: ResolvedHostOptions<T>
@@ -67,20 +68,12 @@ export interface StoreLoss {
   readonly unreported: readonly GroupPosition[]
 }
 
-interface RunningPump<T extends DocumentBody> {
-  readonly held: HeldLease
-  readonly pump: RangePump<T>
-  readonly progress: LeaseProgress
-  /** Never rejects. */
-  readonly run: Promise<void>
-}
-
 /** One stay of a host in its group, from joining to leaving it: the coordinator and its pumps. */
 export class HostLife<T extends DocumentBody> {
   readonly #parts: HostLifeOptions<T>
   readonly #options: ResolvedHostOptions<T>
   readonly #emit: HostLifeOptions<T>['emit']
-  readonly #pumps = new Map<string, RunningPump<T>>()
+  readonly pumps: RunningPumps<T> = new RunningPumps<T>()
   readonly #turns: SuspectTurns
   readonly #meter = new LoadMeter()
   readonly #shaper: LeaseShaper<T>
@@ -158,7 +151,7 @@ export class HostLife<T extends DocumentBody> {
 
   leases(): readonly LeaseHealth[] {
     return this.#coordinator.held().map(({ held: lease, state, stored }) => {
-      const { pump, progress } = this.#pumps.get(pumpKey(lease)) ?? {}
+      const { pump, progress } = this.pumps.of(lease) ?? {}
       const view = pump?.view()
       const caughtUp = view?.caughtUpLsn !== undefined
       return {
@@ -189,18 +182,6 @@ export class HostLife<T extends DocumentBody> {
     this.#coordinator.leave()
   }
 
-  /** Resolves when no pump runs but those that these calls of observers are of. */
-  async othersEnded(callers: ReadonlySet<object>): Promise<void> {
-    const isOther = ({ pump }: RunningPump<T>): boolean =>
-      ![...callers].some((caller) => pump.isCaller(caller))
-    await Promise.all([...this.#pumps.values()].filter(isOther).map(({ run }) => run))
-  }
-
-  /** Whether the call is of an observer of this life, and still in hand. */
-  isCalling(caller: object): boolean {
-    return [...this.#pumps.values()].some(({ pump }) => pump.isCaller(caller) && pump.isCalling)
-  }
-
   /** Resolves when nothing is left running, with the reason if it ended by itself. */
   ended(): Promise<LifeEnd> {
     this.#end ??= this.#untilEnded()
@@ -209,7 +190,7 @@ export class HostLife<T extends DocumentBody> {
 
   async #untilEnded(): Promise<LifeEnd> {
     const { error } = await this.#coordinator.stopped
-    await Promise.all([...this.#pumps.values()].map(({ run }) => run))
+    await this.pumps.ended()
     await this.#shaper.stop()
     await this.#reporter?.stop()
     await this.#notes.stop()
@@ -281,14 +262,12 @@ export class HostLife<T extends DocumentBody> {
       },
     }
     const pump = new RangePump(parts, seat)
-    const key = pumpKey(held)
-    const run = pump.run().finally(() => this.#pumps.delete(key))
-    this.#pumps.set(key, { held, pump, progress, run })
+    this.pumps.run({ held, pump, progress })
     return pump
   }
 
   #measureLoad(): string {
-    const works = [...this.#pumps].map(([key, { held, pump, progress }]): LeaseWork => {
+    const works = [...this.pumps].map(({ key, held, pump, progress }): LeaseWork => {
       const { inFlightMs = 0 } = pump.view()
       const { leaseId } = held
       const busyMs = progress.busyMs + inFlightMs
@@ -300,7 +279,7 @@ export class HostLife<T extends DocumentBody> {
   /** Leases that are worked on, as the shaper sees them. */
   #joinable(): readonly JoinableLease[] {
     return this.#coordinator.held().flatMap((lease) => {
-      const pump = this.#pumps.get(pumpKey(lease.held))?.pump
+      const pump = this.pumps.of(lease.held)?.pump
       const isRunning = lease.state === 'running' && pump !== undefined
       return isRunning ? [{ held: lease.held, range: lease.range, pump }] : []
     })
@@ -408,10 +387,6 @@ export class HostLife<T extends DocumentBody> {
         return
     }
   }
-}
-
-function pumpKey({ leaseId, epoch }: HeldLease): string {
-  return `${leaseId}@${epoch}`
 }
 
 function placedLease({ id, epoch, range, checkpoint: { lsn } }: Lease): PlacedLease {

@@ -27,12 +27,7 @@ type Settings<Options, Open extends keyof Options> = {
   readonly [Name in Exclude<keyof Options, Open>]-?: Setting<Exclude<Options[Name], undefined>>
 } & { readonly [Name in Open]-?: OptionRule }
 
-type OpenFeedOption =
-  | 'maxItemCount'
-  | 'pendingDeletes'
-  | 'partitionKeyRangeId'
-  | 'startTime'
-  | 'startContinuation'
+type OpenFeedOption = 'pendingDeletes' | 'partitionKeyRangeId' | 'startTime' | 'startContinuation'
 type OpenHostOption =
   | 'discardExistingLeases'
   | 'leasePrefix'
@@ -50,7 +45,7 @@ const someText = optionRule(
 )
 
 const feedOptions: Settings<FeedOptions, OpenFeedOption> = {
-  maxItemCount: orElse(optionWhole(1, MAX_COUNT), optionOf(-1)),
+  maxItemCount: by(orElse(optionWhole(1, MAX_COUNT), optionOf(-1)), 100),
   startFromBeginning: by(option.flag, false),
   startTime: optionHaving('a Date', 'getTime'),
   startContinuation: option.text,

@@ -49,7 +49,7 @@ test('PH-6 defaults', () => {
     startTimeoutMs: 30_000,
     leaseStoreTimeoutMs: 2_000,
     start: 'now',
-    maxItemCount: undefined,
+    maxItemCount: 100,
   })
 })
 

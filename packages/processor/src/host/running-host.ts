@@ -7,7 +7,7 @@ import {
 } from '@tidemark/contracts'
 import { Bell } from '../feed-processing/bell.ts'
 import { observerCaller } from '../feed-processing/platform/observer-caller.ts'
-import type { BatchObserver } from '../observers/batch-observer.ts'
+import type { BatchObserver } from '../feed-processing/batch-observer.ts'
 import type { ObserverThreads } from '../observers/threads/observer-threads.ts'
 import { GroupEntrance, type EnteredGroup } from './group-entrance.ts'
 import type { HostEventName, HostEvents } from './host-events.ts'
@@ -118,9 +118,9 @@ export class RunningHost<T extends DocumentBody> {
     this.#stopping.abort(new HostStoppedError(`host ${this.#options.hostName} was stopped`))
     const life = this.#life
     life?.leave()
-    if (life !== undefined && caller !== undefined && life.isCalling(caller)) {
+    if (life !== undefined && caller !== undefined && life.pumps.isCalling(caller)) {
       await this.#othersEnded(life, caller)
-      if (life.isCalling(caller)) return false
+      if (life.pumps.isCalling(caller)) return false
     }
     await this.ended()
     return true
@@ -131,7 +131,7 @@ export class RunningHost<T extends DocumentBody> {
     this.#stoppers.add(caller)
     this.#newStopper.ring()
     for (let isOver = false; !isOver;) {
-      const others = life.othersEnded(this.#stoppers).then(() => true)
+      const others = life.pumps.ended(this.#stoppers).then(() => true)
       isOver = await Promise.race([others, this.#newStopper.next.then(() => false)])
     }
   }

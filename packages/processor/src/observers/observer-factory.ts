@@ -1,20 +1,16 @@
 import {
   InvalidOptionError,
   type DocumentBody,
+  type FeedObserver,
   type IChangeFeedObserver,
 } from '@tidemark/contracts'
 import { describeValue } from '@tidemark/contracts/internal'
-import {
-  batchObserver,
-  isObserver,
-  type AnyObserver,
-  type BatchObserver,
-} from './batch-observer.ts'
+import { batchObserver, isObserver, type BatchObserver } from '../feed-processing/batch-observer.ts'
 import { isObserverModule, type ObserverModule } from './threads/observer-module.ts'
 import { isClass } from './threads/observer-export.ts'
 
 /** Makes one observer for each lease that is opened. */
-export type ObserverFactory<T extends DocumentBody = DocumentBody> = () => AnyObserver<T>
+export type ObserverFactory<T extends DocumentBody = DocumentBody> = () => FeedObserver<T>
 
 /** An observer that is nothing but its `processChanges`. */
 export type ObserverFunction<T extends DocumentBody = DocumentBody> =
@@ -22,8 +18,8 @@ export type ObserverFunction<T extends DocumentBody = DocumentBody> =
 
 /** A class, of which one instance is made for each lease, or an instance, which all leases share (PH-1). */
 export type ObserverClassOrInstance<T extends DocumentBody = DocumentBody> =
-  | (new () => AnyObserver<T>)
-  | AnyObserver<T>
+  | (new () => FeedObserver<T>)
+  | FeedObserver<T>
 
 /** What `registerObserver` takes. */
 export type RegisteredObserver<T extends DocumentBody> =
@@ -52,7 +48,7 @@ export function isModule<T extends DocumentBody>(
 
 /** @throws ERR_INVALID_OPTION naming what is missing */
 export function checkedObserver<T extends DocumentBody>(
-  observer: AnyObserver<T>,
+  observer: FeedObserver<T>,
 ): BatchObserver<T> {
   if (isObserver(observer)) return batchObserver(observer)
   throw new InvalidOptionError(
@@ -78,7 +74,7 @@ function observerOf<T extends DocumentBody>(
 }
 
 function isObserverClass<T extends DocumentBody>(
-  observer: ObserverFunction<T> | (new () => AnyObserver<T>),
-): observer is new () => AnyObserver<T> {
+  observer: ObserverFunction<T> | (new () => FeedObserver<T>),
+): observer is new () => FeedObserver<T> {
   return isClass(observer)
 }

@@ -1,4 +1,4 @@
-import type { Change, IChangeFeedObserver, ObserverContext } from 'tidemark'
+import type { Change, ISingleChangeObserver, ObserverContext } from 'tidemark'
 
 export interface Order {
   readonly id: string
@@ -18,20 +18,16 @@ export interface Mailer {
 }
 
 /** Sends a receipt for each version of an order. */
-export class SendReceipts implements IChangeFeedObserver<Order> {
+export class SendReceipts implements ISingleChangeObserver<Order> {
   readonly #mailer: Mailer
 
   constructor(mailer: Mailer) {
     this.#mailer = mailer
   }
 
-  async processChanges(context: ObserverContext, changes: readonly Change<Order>[]): Promise<void> {
-    for (const change of changes) {
-      // Another worker may have these keys soon: what is not done by now comes again, there.
-      context.signal.throwIfAborted()
-      if (change.kind !== 'document') continue
-      const { id, customerId, total } = change.document
-      await this.#mailer.send(`${id}:${change.lsn}`, { orderId: id, to: customerId, total })
-    }
+  async processChange(_context: ObserverContext, change: Change<Order>): Promise<void> {
+    if (change.kind !== 'document') return
+    const { id, customerId, total } = change.document
+    await this.#mailer.send(`${id}:${change.lsn}`, { orderId: id, to: customerId, total })
   }
 }

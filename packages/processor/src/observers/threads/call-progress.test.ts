@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { systemClock, type Change, type ObserverContext } from '@tidemark/contracts'
-import type { AnyObserver } from '../batch-observer.ts'
+import {
+  systemClock,
+  type Change,
+  type DocumentBody,
+  type FeedObserver,
+  type ObserverContext,
+} from '@tidemark/contracts'
 import { resolveObserverModule } from './observer-module.ts'
 import { ObserverServer } from './observer-server.ts'
 import { ObserverThreads } from './observer-threads.ts'
@@ -11,7 +16,7 @@ import { SCRIPTED, changesOf, contextOf } from './threads-stage.fixture.ts'
 const CHANGES = changesOf('a', 'b', 'c', 'd')
 
 interface Stage {
-  readonly remote: ThreadObserver<Change & never>
+  readonly remote: ThreadObserver<DocumentBody>
   /** Ids of changes that the host was told of as accepted. */
   readonly accepted: string[]
   readonly context: ObserverContext
@@ -19,7 +24,7 @@ interface Stage {
 }
 
 /** The two sides of a thread without one: messages are passed on at once. `goesOn` is what the host answers. */
-async function stage(observer: AnyObserver, goesOn: (id: string) => boolean): Promise<Stage> {
+async function stage(observer: FeedObserver, goesOn: (id: string) => boolean): Promise<Stage> {
   const module = resolveObserverModule(
     { observerModule: SCRIPTED, threads: 1 },
     { maxConcurrentObservers: 32 },
@@ -56,7 +61,7 @@ async function stage(observer: AnyObserver, goesOn: (id: string) => boolean): Pr
       return goesOn(id)
     },
   })
-  const remote = threads.forLease<Change & never>().createObserver()
+  const remote = threads.forLease<DocumentBody>().createObserver()
   await remote.open(context)
   const end = (): void => thread?.onExit({ exitCode: 1, error: new Error('out of memory') })
   return { remote, accepted, context, end }
@@ -65,7 +70,7 @@ async function stage(observer: AnyObserver, goesOn: (id: string) => boolean): Pr
 describe('PH-15 an observer in a thread', () => {
   test('says how far it has come, and that it takes one change after the other', async () => {
     const { remote, accepted, context } = await stage({ processChange() {} }, () => true)
-    await remote.processChanges(context, CHANGES as never)
+    await remote.processChanges(context, CHANGES)
     expect(accepted).toEqual(['a', 'b', 'c', 'd'])
     expect(remote.isOneByOne).toBe(true)
   })
@@ -74,7 +79,7 @@ describe('PH-15 an observer in a thread', () => {
     const seen: string[] = []
     const one = { processChange: (_context: unknown, { id }: Change) => void seen.push(id) }
     const { remote, accepted, context } = await stage(one, (id) => id !== 'b')
-    await remote.processChanges(context, CHANGES as never)
+    await remote.processChanges(context, CHANGES)
     expect([seen, accepted]).toEqual([
       ['a', 'b'],
       ['a', 'b'],
@@ -87,7 +92,7 @@ describe('PH-15 an observer in a thread', () => {
       if (id === 'c') throw failure
     }
     const { remote, accepted, context } = await stage({ processChange }, () => true)
-    await expect(remote.processChanges(context, CHANGES as never)).rejects.toThrow('no')
+    await expect(remote.processChanges(context, CHANGES)).rejects.toThrow('no')
     expect(accepted).toEqual(['a', 'b'])
   })
 
@@ -99,7 +104,7 @@ describe('PH-15 an observer in a thread', () => {
       await new Promise(() => {})
     }
     const { remote, accepted, context, end } = await stage({ processChange }, () => true)
-    const call = remote.processChanges(context, CHANGES as never)
+    const call = remote.processChanges(context, CHANGES)
     await third.promise
     end()
     await expect(call).rejects.toMatchObject({ code: 'ERR_OBSERVER_THREAD_ENDED' })
@@ -111,6 +116,6 @@ describe('PH-15 an observer in a thread', () => {
     const { remote, context } = await stage({ processChange() {} }, () => {
       throw refusal
     })
-    await expect(remote.processChanges(context, CHANGES as never)).rejects.toBe(refusal)
+    await expect(remote.processChanges(context, CHANGES)).rejects.toBe(refusal)
   })
 })

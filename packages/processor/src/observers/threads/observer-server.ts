@@ -5,7 +5,11 @@ import {
   type ObserverContext,
 } from '@tidemark/contracts'
 import { changesOfPortable, damageIn } from '@tidemark/contracts/internal'
-import { batchObserver, isObserver, type BatchObserver } from '../batch-observer.ts'
+import {
+  batchObserver,
+  isObserver,
+  type BatchObserver,
+} from '../../feed-processing/batch-observer.ts'
 import { Acceptance } from '../../feed-processing/acceptance.ts'
 import { CallProgress } from './call-progress.ts'
 import type { ObserverMaker } from './observer-export.ts'

@@ -9,7 +9,7 @@ import {
   type Resynchronization,
 } from '@tidemark/contracts'
 import { findDamage, portableChanges } from '@tidemark/contracts/internal'
-import type { BatchObserver } from '../batch-observer.ts'
+import type { BatchObserver } from '../../feed-processing/batch-observer.ts'
 import { CallProgress } from './call-progress.ts'
 import { ObserverThreadEndedError } from './observer-thread-ended-error.ts'
 import { RemoteObserver } from './remote-observer.ts'

@@ -40,7 +40,7 @@ interface Progress {
  * O9: what is delivered again, and how much of it. Never what was stored when its owner got the lease, never what the same
  * observer has done; after an orderly end of the owner before, nothing at all; after any other end at most what may be
  * done and not stored: one batch, or the window of the settings. More only where the store lost data or an operator
- * said so.
+ * said so. An observer that takes one change at a time has a failure behind it, and ends in order, without repeating anything.
  */
 export const repetitionOracle: MakeOracle = (verdict, { schedule }) => {
   const keys = new Map<string, Progress>()
@@ -55,6 +55,11 @@ export const repetitionOracle: MakeOracle = (verdict, { schedule }) => {
   const joined = new Map<string, Member>()
   const isOutdone = (member: Member): boolean =>
     member.isOutdone || joined.get(member.name) !== member
+
+  const { observer, maxConcurrentKeys } = schedule.settings
+  /** LSN of what each observer has done last. */
+  const lastDone = new Map<string, number>()
+  const isExact = observer === 'one' && maxConcurrentKeys === 1
 
   let forgiven: Forgiven[] = []
   /** The newest of each key. */
@@ -117,7 +122,7 @@ export const repetitionOracle: MakeOracle = (verdict, { schedule }) => {
         if (isSetBack) forgive(id)
         else if (record.owner === undefined && old?.owner !== undefined) {
           // A batch that is tried again in parts may end between two of them.
-          if (old.checkpoint.attempts === undefined) ends.released(old)
+          if (isExact || old.checkpoint.attempts === undefined) ends.released(old)
         } else if (record.owner !== undefined && record.epoch !== old?.epoch)
           granted(record, change)
       }
@@ -160,9 +165,11 @@ export const repetitionOracle: MakeOracle = (verdict, { schedule }) => {
       failing.set(life, failingKeys)
       for (const { key, n, change } of changes) {
         if (outcome !== 'done') {
-          failingKeys.add(key)
+          // Of one transaction, there is no position between what is accepted and what fails.
+          if (!isExact || lastDone.get(life) === change.lsn) failingKeys.add(key)
           continue
         }
+        lastDone.set(life, change.lsn)
         failingKeys.delete(key)
         // A process whose name another one has taken is somebody else, whom nobody waits for.
         if (isOutdone(member)) continue

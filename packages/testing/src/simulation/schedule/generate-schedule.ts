@@ -13,6 +13,7 @@ const TTL_MS = 8_000
 
 const DAMAGE_STREAM = 1_001
 const CRASH_STREAM = 1_002
+const OBSERVER_STREAM = 1_003
 /** By this one the seeds that were known to show mutants have the histories that they had. */
 const LOAD_STREAM = 1_937
 
@@ -149,7 +150,7 @@ export function generateSchedule(
     seed,
     store,
     hosts: random.between(2, 5),
-    settings: settingsOf(random),
+    settings: { ...settingsOf(random), observer: observerOf(seed) },
     ranges: random.between(1, 6),
     commits: random.between(55, 95),
     faultsForMs,
@@ -174,6 +175,11 @@ function byLoad(schedule: Schedule, random: SeededRandom): Schedule {
     ...(random.chance(0.25) ? { steadyForMs: STEADY_MS } : {}),
     faults: schedule.faults.map((fault) => ({ ...fault, atMs: fault.atMs + LOADS_KNOWN_MS })),
   }
+}
+
+/** Drawn apart too. */
+function observerOf(seed: number): HostSettings['observer'] {
+  return SeededRandom.stream(seed, OBSERVER_STREAM).chance(1 / 3) ? 'one' : 'batch'
 }
 
 /** Drawn apart, so that the other faults of a seed are those that they were before there was this one. */

@@ -16,6 +16,8 @@ export interface HostSettings {
   readonly failurePolicy: 'retryForever' | 'deadLetter'
   /** Whether calls that take longer than 5 s are taken for ones that never return. */
   readonly watchdog: boolean
+  /** How observers take changes; `one`: with `processChange`, so that nothing accepted comes again but after a death. @default batch */
+  readonly observer?: 'batch' | 'one' | undefined
   /** `load`: observers take their time by what they are called with, more for some keys. @default count */
   readonly balanceBy?: 'count' | 'load' | undefined
 }

@@ -1,4 +1,4 @@
-import type { Change, DocumentBody, IChangeFeedObserver } from '@tidemark/contracts'
+import type { Change, DocumentBody, FeedObserver } from '@tidemark/contracts'
 import type { FaultClass, FaultKind } from '../schedule/fault.ts'
 import type { HostSettings, Schedule } from '../schedule/schedule.ts'
 import type { SeededRandom } from '../time/seeded-random.ts'
@@ -7,7 +7,7 @@ import type { SimulatedWorker } from './simulated-worker.ts'
 /** Makes the observer of one range in one process; called again for each lease. */
 export type SimulatedObserverFactory<T extends DocumentBody, World> = (
   worker: SimulatedWorker<World>,
-) => IChangeFeedObserver<T>
+) => FeedObserver<T>
 
 export interface SimulateObserverOptions<T extends DocumentBody, World> {
   readonly feed: SimulatedDocuments<T>

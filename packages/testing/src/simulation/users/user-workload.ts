@@ -1,4 +1,4 @@
-import type { DocumentBody, IChangeFeedObserver } from '@tidemark/contracts'
+import type { Change, DocumentBody, FeedObserver, IChangeFeedObserver } from '@tidemark/contracts'
 import type { Member } from '../world/member.ts'
 import type { AppendedDocument } from '../world/simulated-feed.ts'
 import type { Workload } from '../world/workload.ts'
@@ -44,7 +44,7 @@ export class UserWorkload<T extends DocumentBody, World> implements Workload {
     return `; the observer last threw ${text}`
   }
 
-  observerIn(member: Member): IChangeFeedObserver<DocumentBody> {
+  observerIn(member: Member): FeedObserver {
     const { process, name, outside } = member
     const world = this.#world
     const own = this.#factory({
@@ -53,27 +53,46 @@ export class UserWorkload<T extends DocumentBody, World> implements Workload {
       random: process.random,
       request: (work) => outside.request(() => work(world)),
     })
-    return {
+    const ends: Pick<IChangeFeedObserver, 'open' | 'close'> = {
       open: (context) => own.open?.(context),
       close: (context, reason) => own.close?.(context, reason),
-      processChanges: async (context, changes) => {
-        for (const change of changes) {
-          this.delivered += 1
-          if (this.#seen.has(change)) this.deliveredAgain += 1
-          this.#seen.add(change)
-        }
-        const call = { member }
-        this.#running.add(call)
-        try {
-          // Changes of documents that this user wrote.
-          await own.processChanges(context, changes as Parameters<typeof own.processChanges>[1])
-        } catch (error) {
-          this.lastError = error
-          throw error
-        } finally {
-          this.#running.delete(call)
-        }
-      },
+    }
+    const called = (changes: readonly Change[], call: () => Promise<void> | void): Promise<void> =>
+      this.#called(member, changes, call)
+    // Changes of documents that this user wrote.
+    if ('processChange' in own) {
+      return {
+        ...ends,
+        processChange: (context, change) =>
+          called([change], () => own.processChange(context, change as Change<T>)),
+      }
+    }
+    return {
+      ...ends,
+      processChanges: (context, changes) =>
+        called(changes, () => own.processChanges(context, changes as readonly Change<T>[])),
+    }
+  }
+
+  async #called(
+    member: Member,
+    changes: readonly Change[],
+    work: () => Promise<void> | void,
+  ): Promise<void> {
+    for (const change of changes) {
+      this.delivered += 1
+      if (this.#seen.has(change)) this.deliveredAgain += 1
+      this.#seen.add(change)
+    }
+    const call = { member }
+    this.#running.add(call)
+    try {
+      await work()
+    } catch (error) {
+      this.lastError = error
+      throw error
+    } finally {
+      this.#running.delete(call)
     }
   }
 }

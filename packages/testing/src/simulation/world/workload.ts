@@ -1,4 +1,4 @@
-import type { DocumentBody, IChangeFeedObserver } from '@tidemark/contracts'
+import type { DocumentBody, FeedObserver } from '@tidemark/contracts'
 import type { Member } from './member.ts'
 import type { AppendedDocument } from './simulated-feed.ts'
 
@@ -7,5 +7,5 @@ export interface Workload {
   /** One commit each, in this order. */
   readonly documents: readonly AppendedDocument<DocumentBody>[]
   /** The observer of one range in one process. */
-  observerIn(member: Member): IChangeFeedObserver<DocumentBody>
+  observerIn(member: Member): FeedObserver
 }

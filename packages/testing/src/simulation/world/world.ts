@@ -4,6 +4,7 @@ import {
   type Change,
   type DeadLetter,
   type DocumentBody,
+  type FeedObserver,
   type IChangeFeedObserver,
   type LeaseGroup,
   type ObserverContext,
@@ -275,7 +276,7 @@ export class World {
     host.registerObserverFactory(() => this.#observer(member)).catch(() => {})
   }
 
-  #observer(member: Member): IChangeFeedObserver<DocumentBody> {
+  #observer(member: Member): FeedObserver {
     const own = this.#workload?.observerIn(member)
     const lifeOf = ({ leaseId, range, fence }: ObserverContext): ObserverLife => ({
       member,
@@ -283,23 +284,21 @@ export class World {
       epoch: fence.epoch,
       range,
     })
-    return {
+    const process = async (
+      context: ObserverContext,
+      changes: readonly Change[],
+      work?: () => Promise<void>,
+    ): Promise<void> => {
+      const entries = changes.map((change) => this.feed.entryOf(change))
+      const call = { context, atMs: this.nowMs, changes: entries, outcome: undefined }
+      await this.#process({ ...lifeOf(context), ...call }, work)
+    }
+    const ends: Pick<IChangeFeedObserver<DocumentBody>, 'open' | 'close'> = {
       open: (context) => {
         const life = lifeOf(context)
         this.note('open', member.process.name, life.leaseId, life.epoch)
         for (const listener of this.#listeners) listener.opened?.(life)
         return own?.open?.(context)
-      },
-      processChanges: async (context, changes) => {
-        const delivery: Delivery = {
-          ...lifeOf(context),
-          context,
-          atMs: this.nowMs,
-          changes: changes.map((change) => this.feed.entryOf(change)),
-          outcome: undefined,
-        }
-        const work = own && (async () => own.processChanges(context, changes))
-        await this.#process(delivery, work)
       },
       close: (context, reason) => {
         const life = lifeOf(context)
@@ -307,6 +306,23 @@ export class World {
         for (const listener of this.#listeners) listener.closed?.(life, reason, context)
         return own?.close?.(context, reason)
       },
+    }
+    if (own === undefined) {
+      return this.schedule.settings.observer === 'one'
+        ? { ...ends, processChange: (context, change) => process(context, [change]) }
+        : { ...ends, processChanges: (context, changes) => process(context, changes) }
+    }
+    if ('processChange' in own) {
+      return {
+        ...ends,
+        processChange: (context, change) =>
+          process(context, [change], async () => own.processChange(context, change)),
+      }
+    }
+    return {
+      ...ends,
+      processChanges: (context, changes) =>
+        process(context, changes, async () => own.processChanges(context, changes)),
     }
   }
 

@@ -2,15 +2,11 @@ import {
   InvalidOptionError,
   type Change,
   type DocumentBody,
+  type FeedObserver,
   type IChangeFeedObserver,
   type ISingleChangeObserver,
   type ObserverContext,
 } from '@tidemark/contracts'
-
-/** What `registerObserverFactory` may make. */
-export type AnyObserver<T extends DocumentBody = DocumentBody> =
-  | IChangeFeedObserver<T>
-  | ISingleChangeObserver<T>
 
 /** An observer as a pump calls it. */
 export interface BatchObserver<
@@ -20,12 +16,12 @@ export interface BatchObserver<
   readonly isOneByOne?: boolean
 }
 
-export function isObserver(value: unknown): value is AnyObserver {
+export function isObserver(value: unknown): value is FeedObserver {
   if (typeof value !== 'object' || value === null) return false
   return hasMethod(value, 'processChanges') || hasMethod(value, 'processChange')
 }
 
-export function batchObserver<T extends DocumentBody>(observer: AnyObserver<T>): BatchObserver<T> {
+export function batchObserver<T extends DocumentBody>(observer: FeedObserver<T>): BatchObserver<T> {
   return 'processChanges' in observer ? observer : new OneByOne(observer)
 }
 
