@@ -142,7 +142,11 @@ export class MessageReceiver<Body = unknown> {
     return readableOf(messages, (message) => decodeMessage<Body>(message, undefined))
   }
 
-  /** Calls a handler for each message, until it is closed. Renews the locks of messages whose handlers run. */
+  /**
+   * Calls a handler for each message, until it is closed. Renews the locks of messages whose handlers run. Where nothing can be received, because
+   * the entity is missing or the store does not answer, it tells `processError` and tries again, at least every 10 s. Only the end of its receiver,
+   * of its store, or of its session's lock is final.
+   */
   subscribe(handlers: MessageHandlers<Body>, options: SubscribeOptions = {}): Subscription {
     checkHandlers(handlers)
     const resolved = resolveSubscribeOptions(options)
@@ -154,12 +158,14 @@ export class MessageReceiver<Body = unknown> {
       clock,
       random,
       ...resolved,
-      process: async (received) => {
+      process: async (received, onFailure) => {
         const message = decodeReceived<Body>(received)
         const onLost = (error: unknown): void => subscription.report('renewLock', error)
         const stopRenewal = this.#renew(message, received, onLost)
         try {
           await calls.process(message, () => handlers.processMessage(message))
+        } catch (error) {
+          await onFailure(error)
         } finally {
           stopRenewal()
         }

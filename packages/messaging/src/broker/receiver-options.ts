@@ -66,6 +66,14 @@ export interface SubscribeOptions {
   readonly autoCompleteMessages?: boolean | undefined
   /** Handlers that run at the same time. @range 1 to 2_000 @default 1 */
   readonly maxConcurrentCalls?: number | undefined
+  /**
+   * How long a message is kept, under its lock and in the place of its call, after its handler has rejected, before it is abandoned and comes again:
+   * half of it at random, and twice as long with each delivery. So a service that is away for a second does not use up `maxDeliveryCount`
+   * (10) deliveries. Milliseconds; 0: none. @range any number, 0 or more @default 250
+   */
+  readonly retryDelayInMs?: number | undefined
+  /** The longest of these. Milliseconds. @range any number, 0 or more @default 10_000 */
+  readonly maxRetryDelayInMs?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -112,6 +120,8 @@ const PEEK_RULES: OptionRules<PeekOptions> = {
 const SUBSCRIBE_RULES: OptionRules<SubscribeOptions> = {
   autoCompleteMessages: option.flag,
   maxConcurrentCalls: optionWhole(1, MAX_CONCURRENT_CALLS),
+  retryDelayInMs: duration,
+  maxRetryDelayInMs: duration,
   signal: option.signal,
 }
 const HANDLER_RULES: OptionRules<MessageHandlers> = {
@@ -163,7 +173,14 @@ export function resolveReceiveOptions(options: ReceiveOptions): Resolved<Receive
 export function resolveSubscribeOptions(options: SubscribeOptions): Resolved<SubscribeOptions> {
   checkOptions(options, SUBSCRIBE_RULES)
   const { autoCompleteMessages = true, maxConcurrentCalls = 1, signal } = options
-  return { autoCompleteMessages, maxConcurrentCalls, signal }
+  const { retryDelayInMs = 250, maxRetryDelayInMs = 10_000 } = options
+  return {
+    autoCompleteMessages,
+    maxConcurrentCalls,
+    retryDelayInMs,
+    maxRetryDelayInMs,
+    signal,
+  }
 }
 
 export function checkPeekOptions(options: PeekOptions): void {

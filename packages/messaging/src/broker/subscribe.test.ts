@@ -58,7 +58,7 @@ describe('subscribe', () => {
     })
     world.broker.createReceiver<string>('q').subscribe(handlers)
     await send(world, 'a')
-    await world.settled()
+    await world.pass(3_000)
     expect(counts).toEqual([0, 1, 2])
     expect(errors.map(({ source }) => source)).toEqual(Array(3).fill('processMessage'))
     const dead = world.broker.createReceiver('q', { subQueueType: 'deadLetter' })
@@ -167,21 +167,80 @@ describe('subscribe', () => {
     ])
   })
 
-  it('ends by its signal, and tells of an entity that is gone once', async () => {
+  it('ends by its signal', async () => {
     await using world = await withQueue()
     const abort = new AbortController()
-    const quiet = noting(() => Promise.resolve())
-    const told = noting(() => Promise.resolve())
-    world.broker.createReceiver<string>('q').subscribe(quiet.handlers, { signal: abort.signal })
-    world.broker.createReceiver<string>('q').subscribe(told.handlers)
+    const { handlers, errors } = noting(() => Promise.resolve())
+    world.broker.createReceiver<string>('q').subscribe(handlers, { signal: abort.signal })
     await world.settled()
     abort.abort()
     await world.broker.deleteQueue('q')
     await world.pass(60_000)
-    expect(quiet.errors).toEqual([])
-    expect(told.errors).toMatchObject([
-      { source: 'receive', error: { code: 'ERR_MESSAGING_ENTITY_NOT_FOUND' } },
-    ])
+    expect(errors).toEqual([])
+  })
+
+  it('goes on when the entity is created later, and when it is deleted and created again', async () => {
+    await using world = await SimulatedBroker.open()
+    const bodies: string[] = []
+    const { handlers, errors } = noting(async ({ body }) => void bodies.push(body))
+    world.broker.createReceiver<string>('q').subscribe(handlers)
+    for (const body of ['first', 'second']) {
+      await world.pass(120_000)
+      await world.broker.createQueue('q')
+      await send(world, body)
+      await world.pass(10_000)
+      expect(bodies.at(-1)).toBe(body)
+      await world.broker.deleteQueue('q')
+    }
+    const codes = errors.map(({ source, error }) => `${source} ${(error as { code: string }).code}`)
+    expect(new Set(codes)).toEqual(new Set(['receive ERR_MESSAGING_ENTITY_NOT_FOUND']))
+    // At growing intervals: told, and no flood.
+    expect(codes.length).toBeLessThan(80)
+  })
+
+  it('SET-02 keeps a message longer after each failure, so that an outage of a second dead-letters nothing', async () => {
+    await using world = await withQueue()
+    await world.broker.updateQueue('q', { maxDeliveryCount: 5 })
+    const started = world.clock.monotonicMs()
+    const atMs: number[] = []
+    const { handlers, errors } = noting(async () => {
+      const nowMs = world.clock.monotonicMs() - started
+      atMs.push(nowMs)
+      if (nowMs < 1_000) throw new Error('away')
+    })
+    world.broker.createReceiver<string>('q').subscribe(handlers)
+    await send(world, 'a', 'b', 'c')
+    await world.pass(30_000)
+    expect(errors.length).toBeGreaterThan(1)
+    expect(await world.broker.createReceiver('q').peekMessages(9)).toEqual([])
+    const dead = world.broker.createReceiver('q', { subQueueType: 'deadLetter' })
+    expect(await dead.peekMessages(9)).toEqual([])
+    const pauses = atMs.slice(1, errors.length).map((ms, index) => ms - atMs[index]!)
+    for (const [index, pause] of pauses.entries()) {
+      expect(pause).toBeGreaterThanOrEqual(125 * 2 ** index)
+      expect(pause).toBeLessThanOrEqual(250 * 2 ** index)
+    }
+  })
+
+  it('SET-02 gives a message back at once when it is closed in such a pause, or has none', async () => {
+    await using world = await withQueue()
+    const { handlers } = noting(() => Promise.reject(new Error('no')))
+    const options = { retryDelayInMs: 9_000 }
+    const subscription = world.broker.createReceiver<string>('q').subscribe(handlers, options)
+    await send(world, 'a')
+    await world.settled()
+    await subscription.close()
+    const [message] = await world.broker.createReceiver('q').receiveMessages(1, AT_ONCE)
+    expect(message).toMatchObject({ body: 'a', deliveryCount: 1 })
+    await send(world, 'b')
+    const counts: number[] = []
+    const hasty = noting(async ({ deliveryCount }) => {
+      counts.push(deliveryCount)
+      throw new Error('no')
+    })
+    world.broker.createReceiver<string>('q').subscribe(hasty.handlers, { retryDelayInMs: 0 })
+    await world.settled()
+    expect(counts).toEqual([0, 1, 2])
   })
 
   it('goes on receiving after a pause when the entity refuses', async () => {

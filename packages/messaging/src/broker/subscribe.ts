@@ -16,24 +16,25 @@ export interface MessageSubscriptionParts {
   readonly random: Random
   readonly autoCompleteMessages: boolean
   readonly maxConcurrentCalls: number
+  readonly retryDelayInMs: number
+  readonly maxRetryDelayInMs: number
   readonly signal: AbortSignal | undefined
-  readonly process: (received: Received) => Promise<void>
+  /** Renews the message's lock until the handler has ended, and what `onFailure` makes of its failure. */
+  readonly process: (received: Received, onFailure: OnFailure) => Promise<void>
   readonly processError: ProcessError
   readonly onEnded: () => void
 }
 
+type OnFailure = (error: unknown) => Promise<void>
+
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 10_000
 
-/** After these, receiving again cannot succeed. */
+/** After these, receiving again cannot succeed: an entity may be created, enabled, or repaired; this receiver and this store not. */
 const FINAL_CODES: ReadonlySet<string | undefined> = new Set([
-  'ERR_MESSAGING_ENTITY_NOT_FOUND',
-  'ERR_MESSAGING_NOT_ALLOWED',
   'ERR_SESSION_LOCK_LOST',
   'ERR_LINK_CLOSED',
   'ERR_STORE_CLOSED',
-  'ERR_STORE_DAMAGED',
-  'ERR_NOT_FOUND',
 ])
 
 /** Takes messages as long as handlers are free for them, and settles what they have done. */
@@ -113,23 +114,43 @@ export class MessageSubscription {
   }
 
   async #call(received: Received): Promise<void> {
-    const { autoCompleteMessages, link, calls, process } = this.#parts
+    const { autoCompleteMessages, link, process } = this.#parts
     const token = received.lock?.token
     if (token !== undefined) link.expectSettlement(token)
-    let outcome: Outcome = { kind: 'complete' }
-    try {
-      await process(received)
-    } catch (error) {
-      outcome = { kind: 'abandon', changes: undefined }
-      await this.#report('processMessage', error)
+    const settle = async (outcome: Outcome, beforehand?: () => Promise<void>): Promise<void> => {
+      // The handler may have settled it itself.
+      if (token === undefined || !link.isUnsettled(token) || !autoCompleteMessages) return
+      await beforehand?.()
+      await this.#settle(token, outcome)
     }
-    // The handler may have settled it itself.
-    if (token === undefined || !link.isUnsettled(token) || !autoCompleteMessages) return
+    let hasFailed = false
+    const onFailure: OnFailure = async (error) => {
+      hasFailed = true
+      await this.#report('processMessage', error)
+      // Nobody else gets it meanwhile: what it needs may be away for everyone.
+      await settle({ kind: 'abandon', changes: undefined }, () => this.#restAfter(received))
+    }
+    try {
+      await process(received, onFailure)
+    } catch (error) {
+      await onFailure(error)
+    }
+    if (!hasFailed) await settle({ kind: 'complete' })
+  }
+
+  async #settle(token: string, outcome: Outcome): Promise<void> {
+    const { link, calls } = this.#parts
     try {
       await calls.settle(outcome.kind, () => link.settle(token, outcome))
     } catch (error) {
       await this.#report('settle', error)
     }
+  }
+
+  /** Waits before a message is given back that its handler failed on, longer with each delivery. */
+  async #restAfter({ message }: Received): Promise<void> {
+    const { retryDelayInMs, maxRetryDelayInMs } = this.#parts
+    await this.#pause(Math.min(retryDelayInMs * 2 ** message.deliveries, maxRetryDelayInMs))
   }
 
   async #report(errorSource: ErrorSource, error: unknown): Promise<void> {
@@ -144,6 +165,7 @@ export class MessageSubscription {
   /** Jitter, so that receivers that failed together do not come back together. */
   async #pause(retryMs: number): Promise<void> {
     const { clock, random } = this.#parts
+    if (retryMs === 0 || this.#stop.signal.aborted) return
     try {
       await clock.sleep(retryMs * (0.5 + random.fraction() / 2), this.#stop.signal)
     } catch (error) {
