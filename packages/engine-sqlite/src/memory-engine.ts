@@ -18,7 +18,7 @@ import {
 } from '@tidemark/store/engine'
 import { MemoryPlace } from './memory-place.ts'
 import { SqliteDatabase } from './sqlite-database.ts'
-import { StoreClock } from './store-clock.ts'
+import { StoreClock } from '@tidemark/store/engine'
 
 export interface MemoryEngineOptions {
   /** @default the machine's clock */

@@ -24,11 +24,12 @@ import { prepareDatabaseFile } from './folder/database-file.ts'
 import type { StoreAccess } from './store-access.ts'
 import { openStoreFolder } from './folder/store-folder.ts'
 import { bootId } from './platform/boot-id.ts'
+import { machineMs } from './platform/machine-clock.ts'
 import { Doorbells } from './platform/doorbells.ts'
 import { SocketPresence } from './platform/socket-presence.ts'
 import { WriterClient } from './platform/writer-client.ts'
 import { SqliteDatabase } from './sqlite-database.ts'
-import { StoreClock } from './store-clock.ts'
+import { StoreClock } from '@tidemark/store/engine'
 
 export interface SqliteEngineOptions {
   /** Created if it is missing. A folder that is not empty must be a store. */
@@ -74,6 +75,8 @@ export interface TestedEngineOptions extends SqliteEngineOptions {
   readonly segmentSlots?: number | undefined
   /** Identifies the present boot of the machine. @default the kernel's boot id */
   readonly bootId?: string | undefined
+  /** Monotonic time that all processes of this boot share, ms. @default the machine's */
+  readonly machineMs?: (() => number) | undefined
 }
 
 type ResolvedOptions = {
@@ -125,7 +128,19 @@ class SqliteEngine implements StorageEngine {
     this.storeId = storeId
     this.#options = options
     this.#catalog = catalog
-    this.#clock = new StoreClock(options.clock)
+    this.#clock = new StoreClock(options.clock, {
+      nowMs: () => {
+        const aheadMs = catalog.notedClock(options.bootId)
+        return aheadMs === undefined ? undefined : aheadMs + options.machineMs()
+      },
+      note: (nowMs) => {
+        try {
+          catalog.noteClock(options.bootId, nowMs - options.machineMs())
+        } catch {
+          // Full, or held: then only this process goes on.
+        }
+      },
+    })
     this.#processId = options.random.hex(8)
     const { access, random } = options
     this.presence = new SocketPresence(join(options.folder, 'presence'), { access, random })
@@ -302,6 +317,7 @@ function resolveOptions(options: TestedEngineOptions): ResolvedOptions {
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,
     bootId: options.bootId ?? bootId(),
+    machineMs: options.machineMs ?? machineMs,
   }
   if (resolved.durability !== 'sync' && resolved.durability !== 'relaxed') {
     throw new InvalidOptionError(

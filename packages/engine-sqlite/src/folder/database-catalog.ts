@@ -32,6 +32,8 @@ const ANNOTATION = 'annotation:'
 const REMOVAL = 'removal:'
 /** Rows of `meta` that name files without a database, for the next process to remove: name prefix, then the file. */
 const UNUSED = 'unused:'
+/** Row of `meta` where the store's clock is ahead of the machine's: the boot, and store time less the machine's monotonic time. */
+const CLOCK = 'clock'
 const ENTRIES = `SELECT d.id, d.rid, d.etag, d.ts, d.file, m.value, r.name
   FROM database d LEFT JOIN meta m ON m.name = '${ANNOTATION}' || d.rid
   LEFT JOIN meta r ON r.name = '${REMOVAL}' || d.rid`
@@ -103,6 +105,22 @@ export class DatabaseCatalog {
   find(id: string): CatalogEntry | undefined {
     const row = this.#read(() => this.#connection.get(`${ENTRIES} WHERE d.id = ?`, id))
     return row && !this.#isDeleted(row) ? catalogEntry(row) : undefined
+  }
+
+  /** Store time less the machine's monotonic time, as a process of this boot noted it. */
+  notedClock(bootId: string): number | undefined {
+    const row = this.#read(() =>
+      this.#connection.get('SELECT value FROM meta WHERE name = ?', CLOCK),
+    )
+    const [boot, aheadMs] = row === undefined ? [] : textColumn(row, 0).split(' ')
+    return boot === bootId ? Number(aheadMs) : undefined
+  }
+
+  noteClock(bootId: string, aheadMs: number): void {
+    const value = `${bootId} ${aheadMs}`
+    this.#write(() =>
+      this.#connection.run('INSERT OR REPLACE INTO meta VALUES (?, ?)', CLOCK, value),
+    )
   }
 
   /**

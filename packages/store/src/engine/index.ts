@@ -117,6 +117,7 @@ export type {
   EngineSupport,
   StorageEngine,
 } from './storage-engine.ts'
+export { StoreClock, type NotedClock } from './store-clock.ts'
 export {
   planUniqueEntries,
   uniqueBreach,

@@ -1,4 +1,4 @@
-import type { ReceivedMessage } from '@tidemark/messaging'
+import type { MessageHandlers, ReceivedMessage } from '@tidemark/messaging'
 import { describe, expect, test } from 'vitest'
 import { BOTH, rejection, type CaseParts } from './fixtures.ts'
 import type { TestedReceiver } from './messaging-client.ts'
@@ -286,13 +286,14 @@ export function messagingSettlement({ open, isByClient }: CaseParts): void {
       await entity.send('a', 'b')
       const seen: unknown[] = []
       const errors: unknown[] = []
-      const subscription = entity.receiver.subscribe({
+      const handlers: MessageHandlers = {
         processMessage: async ({ body, deliveryCount }) => {
           seen.push([body, deliveryCount])
           if (body === 'a' && deliveryCount === 0) throw new Error('not yet')
         },
         processError: async ({ errorSource }) => void errors.push(errorSource),
-      })
+      }
+      const subscription = entity.receiver.subscribe(handlers, { retryDelayInMs: 0 })
       await expect.poll(() => seen.length).toBe(3)
       await subscription.close()
       expect(seen).toEqual([

@@ -1,0 +1,56 @@
+import type { Clock } from '@tidemark/contracts'
+
+/** What other processes of the same boot know of a store's clock that is ahead of the wall clock. */
+export interface NotedClock {
+  /** Store time now, epoch ms. Undefined: nobody of this boot has noted any. */
+  nowMs(): number | undefined
+  /** Notes what store time is now. */
+  note(nowMs: number): void
+}
+
+/**
+ * A store's clock: it never goes back, and is never below the time of a commit. Where the wall clock is behind it, since that was set
+ * ahead and back, it goes on by the monotonic clock, so that times to live end.
+ */
+export class StoreClock {
+  readonly #clock: Clock
+  readonly #noted: NotedClock | undefined
+  /** What was told last, and when by the monotonic clock. */
+  #lastMs = 0
+  #lastAtMs = 0
+  /** The wall clock is behind: store time at a monotonic time. */
+  #ahead: { readonly fromMs: number; readonly atMs: number } | undefined
+
+  constructor(clock: Clock, noted?: NotedClock) {
+    this.#clock = clock
+    this.#noted = noted
+  }
+
+  nowMs(atLeastMs = 0): number {
+    const wallMs = Math.floor(this.#clock.wallMs())
+    const atMs = this.#clock.monotonicMs()
+    if (wallMs >= Math.max(this.#lastMs, atLeastMs, this.#runsTo(atMs))) {
+      this.#ahead = undefined
+      this.#lastMs = wallMs
+    } else {
+      this.#ahead ??= this.#begin(atLeastMs, atMs)
+      if (atLeastMs > this.#runsTo(atMs)) this.#ahead = { fromMs: atLeastMs, atMs }
+      this.#lastMs = Math.max(this.#lastMs, Math.floor(this.#runsTo(atMs)))
+    }
+    this.#lastAtMs = atMs
+    return this.#lastMs
+  }
+
+  #runsTo(atMs: number): number {
+    return this.#ahead === undefined ? 0 : this.#ahead.fromMs + atMs - this.#ahead.atMs
+  }
+
+  #begin(atLeastMs: number, atMs: number): { readonly fromMs: number; readonly atMs: number } {
+    const own = this.#lastMs === 0 ? 0 : this.#lastMs + atMs - this.#lastAtMs
+    const fromMs = Math.max(own, atLeastMs)
+    const noted = this.#noted?.nowMs() ?? 0
+    if (noted >= fromMs) return { fromMs: noted, atMs }
+    this.#noted?.note(fromMs)
+    return { fromMs, atMs }
+  }
+}
