@@ -92,16 +92,17 @@ export class Database {
   /**
    * Creates the collection, and also the database, if they do not exist. Safe to call concurrently.
    *
-   * An existing collection stays as it is: its time to live, indexing and number of pkranges can differ from the
-   * options. If its partition key differs, or its unique keys differ from those that the options name, the call rejects
-   * with ERR_COLLECTION_MISMATCH.
+   * An existing collection stays as it is. If its partition key differs, or a setting or unique keys that the options name, the call
+   * rejects with ERR_COLLECTION_MISMATCH: change it by `updateSettings`. What the options do not name may differ, and the number of
+   * pkranges (it may have been split), groups in `waitFor` besides those named, and the annotation.
    */
   async createCollectionIfNotExists<T extends DocumentBody = DocumentBody>(
     options: CollectionOptions,
   ): Promise<Collection<T>> {
     const resolved = resolveCollectionOptions(options)
     const found = await this.#findOrCreate(resolved)
-    assertForEver(found.record, resolved, options)
+    assertKeys(found.record, resolved, options)
+    assertSettings(found.record, resolved, options)
     return this.#found<T>(found)
   }
 
@@ -205,29 +206,73 @@ export class Database {
       maxDocumentBytes,
       openDatabase: () => this.#open(),
       create: async (options) => {
-        await this.#findOrCreate(resolveCollectionOptions({ ...options, id }))
+        const named = { ...options, id }
+        const resolved = resolveCollectionOptions(named)
+        assertSettings((await this.#findOrCreate(resolved)).record, resolved, named)
       },
     }
   }
 }
 
-/**
- * Checks that the existing collection matches the options that cannot change. Unique keys are compared only if the
- * options name them.
- */
-function assertForEver(
-  { definition: present }: CollectionRecord,
-  { id, definition: wanted }: ResolvedCollectionOptions,
+/** Checks that the existing collection has the keys that cannot change; unique keys only if the options name them. */
+function assertKeys(
+  { id, definition: present }: CollectionRecord,
+  { definition: wanted }: ResolvedCollectionOptions,
   { uniqueKeys }: Pick<CollectionOptions, 'uniqueKeys'>,
 ): void {
-  const compare = (what: string, a: unknown, b: unknown): void => {
-    const [there, asked] = [JSON.stringify(a), JSON.stringify(b)]
-    if (there !== asked)
-      throw new CollectionMismatchError(id, { what, present: there, wanted: asked })
-  }
-  compare('partition key', present.partitionKey, wanted.partitionKey)
+  const change = 'it can not be changed, migrate it into a new collection'
+  const { partitionKey } = present
+  assertEqual(id, {
+    what: 'partition key',
+    present: partitionKey,
+    wanted: wanted.partitionKey,
+    change,
+  })
   if (uniqueKeys === undefined) return
-  compare('unique keys', present.uniqueKeys ?? [], wanted.uniqueKeys ?? [])
+  const keys = { present: present.uniqueKeys ?? [], wanted: wanted.uniqueKeys ?? [] }
+  assertEqual(id, { what: 'unique keys', ...keys, change })
+}
+
+/** Checks that the existing collection has the settings that the options name. */
+function assertSettings(
+  { id, definition: present }: CollectionRecord,
+  { definition: wanted }: ResolvedCollectionOptions,
+  named: Partial<CollectionOptions>,
+): void {
+  const change = 'change it by updateSettings, or leave it out'
+  const compare = (what: string, there: unknown, asked: unknown): void =>
+    assertEqual(id, { what, present: there, wanted: asked, change })
+  for (const setting of ['defaultTtl', 'indexingMode', 'allVersions', 'splitAboveBytes'] as const) {
+    if (named[setting] === undefined) continue
+    compare(setting, present[setting], wanted[setting])
+  }
+  const { retentionSeconds, waitFor } = named.pendingDeletes ?? {}
+  if (retentionSeconds !== undefined) {
+    const there = present.pendingDeletes.retentionSeconds
+    compare('pendingDeletes.retentionSeconds', there, retentionSeconds)
+  }
+  // An archive adds its own.
+  const { waitFor: groups } = present.pendingDeletes
+  const isThere = waitFor?.every((group) => groups.includes(group)) ?? true
+  if (!isThere) compare('pendingDeletes.waitFor', groups, waitFor)
+}
+
+function assertEqual(
+  id: string,
+  {
+    present,
+    wanted,
+    ...about
+  }: {
+    readonly what: string
+    readonly present: unknown
+    readonly wanted: unknown
+    readonly change: string
+  },
+): void {
+  const [there, asked] = [JSON.stringify(present), JSON.stringify(wanted)]
+  if (there !== asked)
+    throw new CollectionMismatchError(id, { ...about, present: there, wanted: asked })
 }
 
 /** Another process may create it at the same moment. */

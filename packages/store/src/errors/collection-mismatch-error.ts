@@ -1,9 +1,10 @@
 import { CodedError } from '@tidemark/contracts'
 
 /**
- * The collection exists with another partition key, or other unique keys, than you asked for. It was not touched.
+ * The collection exists with another partition key, other unique keys or other settings than you asked for. It was not touched.
  *
- * @remedy Open it with the definition it has, or migrate it into a new collection.
+ * @remedy Ask for what it has, or for nothing: settings that you do not name are not compared. A setting is changed by
+ * `collection.updateSettings()`, or `tidemark ttl set`; for another partition key or other unique keys, migrate it into a new collection.
  */
 export class CollectionMismatchError extends CodedError {
   override readonly name = 'CollectionMismatchError'
@@ -17,10 +18,17 @@ export class CollectionMismatchError extends CodedError {
       what,
       present,
       wanted,
-    }: { readonly what: string; readonly present: string; readonly wanted: string },
+      change,
+    }: {
+      readonly what: string
+      readonly present: string
+      readonly wanted: string
+      /** How it could be changed. */
+      readonly change: string
+    },
   ) {
     super(
-      `collection ${JSON.stringify(collectionId)} exists with ${what} ${present}, not ${wanted}`,
+      `collection ${JSON.stringify(collectionId)} exists with ${what} ${present}, not ${wanted}: ${change}`,
     )
     this.collectionId = collectionId
   }

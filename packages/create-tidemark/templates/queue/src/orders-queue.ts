@@ -11,15 +11,17 @@ export type HandleOrder = (order: Order) => Promise<void>
 
 /** The queue, with time to live and dead letters. */
 export async function openQueue(broker: MessageBroker): Promise<void> {
+  const settings = {
+    lockDuration: 'PT30S',
+    maxDeliveryCount: 3, // then it is a dead letter
+    defaultMessageTimeToLive: 'P1D',
+    deadLetteringOnMessageExpiration: true,
+  }
   try {
-    await broker.createQueue('orders', {
-      lockDuration: 'PT30S',
-      maxDeliveryCount: 3, // then it is a dead letter
-      defaultMessageTimeToLive: 'P1D',
-      deadLetteringOnMessageExpiration: true,
-    })
+    await broker.createQueue('orders', settings)
   } catch (error) {
     if (errorCode(error) !== 'ERR_MESSAGING_ENTITY_EXISTS') throw error
+    await broker.updateQueue('orders', settings) // of an earlier release of this program
   }
 }
 

@@ -32,6 +32,38 @@ export function collectionCatalog(open: () => Promise<Store>): void {
       expect(await first.count()).toBe(1)
     })
 
+    test('ST-1 an existing collection with other settings than those that are named is refused, and stays as it is', async () => {
+      const store = await open()
+      const settings = {
+        defaultTtl: 60,
+        indexingMode: 'consistent',
+        pendingDeletes: { retentionSeconds: 5, waitFor: ['one', 'two'] },
+        allVersions: { retentionSeconds: 50 },
+        splitAboveBytes: 2 ** 30,
+      } as const
+      const collection = await makeCollection(store, settings)
+      const { definition } = await collection.readRecord()
+      await makeCollection(store, { ...settings, pendingDeletes: { waitFor: ['two'] } })
+      await makeCollection(store)
+      const others = [
+        { defaultTtl: 1 },
+        { defaultTtl: null },
+        { indexingMode: 'none', defaultTtl: null },
+        { pendingDeletes: { retentionSeconds: 6 } },
+        { pendingDeletes: { waitFor: ['one', 'three'] } },
+        { allVersions: null },
+        { allVersions: { retentionSeconds: 50, previousImages: true } },
+        { splitAboveBytes: 2 ** 21 },
+      ] as const
+      for (const other of others) {
+        expect(await rejection(makeCollection(store, other))).toBe('ERR_COLLECTION_MISMATCH')
+      }
+      await expect(makeCollection(store, { defaultTtl: 1 })).rejects.toThrow(
+        'exists with defaultTtl 60, not 1: change it by updateSettings, or leave it out',
+      )
+      expect((await collection.readRecord()).definition).toEqual(definition)
+    })
+
     test('a strict create refuses what exists, and a database that does not', async () => {
       const store = await open()
       const options = { id: 'c', partitionKey: '/pk' }
