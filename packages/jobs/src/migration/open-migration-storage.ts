@@ -100,7 +100,11 @@ async function openTarget<T extends DocumentBody>(
         id,
         partitionKey,
         partitionCount,
-        defaultTtl: defaultTtl === undefined && sourceTtl !== null ? -1 : defaultTtl,
+        // One that exists has its own.
+        defaultTtl:
+          defaultTtl === undefined && sourceTtl !== null && !(await exists(database, id))
+            ? -1
+            : defaultTtl,
       })
     }
     const collection = database.collection<T>(id)
@@ -129,4 +133,14 @@ function isRefusal(error: unknown): boolean {
     error instanceof Error &&
     errorCode(error.cause) === 'ERR_PRECONDITION_FAILED'
   )
+}
+
+async function exists(database: Database, id: string): Promise<boolean> {
+  try {
+    await database.collection(id).open()
+    return true
+  } catch (error) {
+    if (errorCode(error) !== 'ERR_NOT_FOUND') throw error
+    return false
+  }
 }

@@ -31,9 +31,12 @@ export const CAP_MS = 2_000
 export class StoreTime implements Clock {
   #wallMs: number
   #monotonicMs: number
+  /** Of a store whose time never goes back. */
+  #highestMs: number
 
   constructor(startMs = 1_767_225_600_000) {
     this.#wallMs = startMs
+    this.#highestMs = startMs
     this.#monotonicMs = startMs
   }
 
@@ -49,11 +52,18 @@ export class StoreTime implements Clock {
   advance(byMs: number): void {
     this.#wallMs += byMs
     this.#monotonicMs += byMs
+    this.#highestMs += byMs
   }
 
   /** Somebody sets the store's clock. */
   step(byMs: number): void {
     this.#wallMs += byMs
+    this.#highestMs = Math.max(this.#highestMs, this.#wallMs)
+  }
+
+  /** The store's clock is set to where it had come: what went back is right again. */
+  catchUp(): void {
+    this.#wallMs = this.#highestMs
   }
 
   /** Only back-off after lost races sleeps here: the next turn of the event loop is soon enough. */

@@ -43,6 +43,7 @@ export function leaseStoreConformance(options: LeaseStoreConformance): void {
       other: () => opened().other,
       time: () => opened().time,
       async group() {
+        opened().time.catchUp()
         groups += 1
         const name = `group ${groups} {x} é/?#`
         const one = await opened().store.openGroup(name)
