@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -44,6 +44,31 @@ test('a store is backed up while it is open, restored, and marked; the outcome i
   expect(await tidemark('store', 'backup', 'postgres://localhost/shop', backup)).toMatchObject({
     code: 2,
     errors: expect.stringContaining('pg_dump'),
+  })
+})
+
+test.each([
+  ['missing', (file: string) => rm(file)],
+  ['cut off', async (file: string) => truncate(file, (await stat(file)).size / 2)],
+])('check fails where the file of a database is %s, also without --deep', async (_what, damage) => {
+  const data = join(folder, 'data')
+  {
+    await using store = await openStore({ folder: data, maintenance: 'manual' })
+    const orders = await store
+      .database('shop')
+      .createCollectionIfNotExists<{ id: string; text: string }>({
+        id: 'orders',
+        partitionKey: '/id',
+      })
+    for (let n = 0; n < 50; n += 1) await orders.create({ id: `${n}`, text: 'x'.repeat(2_000) })
+  }
+  expect(await tidemark('store', 'check', data)).toMatchObject({ code: 0 })
+  const [file = ''] = (await readdir(data)).filter((name) => /^db-.*\.sqlite$/.test(name))
+  await damage(join(data, file))
+  expect(await tidemark('store', 'check', data)).toMatchObject({
+    code: 1,
+    output: '',
+    errors: expect.stringMatching(/^tidemark: ERR_STORE_(DAMAGED|UNAVAILABLE): .*db-/),
   })
 })
 

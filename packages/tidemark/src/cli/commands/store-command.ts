@@ -242,14 +242,17 @@ async function checkedSchema(where: string, options: CheckOptions): Promise<Post
   return checkPostgresStore(schemaLocation(where, options))
 }
 
-/** Undefined without --deep; a folder is then only opened. */
+/** Undefined without --deep; of a folder, each database is then opened. */
 async function contradictions(
   where: string,
   options: CheckOptions,
 ): Promise<readonly string[] | undefined> {
   if (options.deep !== true && postgresLocation(where) !== undefined) return undefined
   await using store = await openToCheck(where, options)
-  return options.deep === true ? await store.check() : undefined
+  if (options.deep === true) return store.check()
+  // Opening a store opens none of them: their files may be missing, or cut off.
+  for (const { id } of await store.listDatabases()) await store.database(id).listCollections()
+  return undefined
 }
 
 function openToCheck(where: string, options: CheckOptions): Promise<Store> {
