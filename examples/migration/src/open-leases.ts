@@ -10,6 +10,7 @@ export interface OpenedLeases extends AsyncDisposable {
 export function openLeases(database: Database, redisUrl: string | undefined): OpenedLeases {
   if (redisUrl !== undefined) {
     const redis = new Redis(redisUrl)
+    redis.on('error', (error) => console.error(`redis: ${error.message}`))
     return {
       store: new RedisLeaseStore(redis),
       async [Symbol.asyncDispose]() {

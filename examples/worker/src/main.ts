@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { ChangeFeedProcessorHost, openStore, RedisLeaseStore } from 'tidemark'
-import type { Change, IChangeFeedObserver, ObserverContext } from 'tidemark'
+import type { Change, ISingleChangeObserver, ObserverContext } from 'tidemark'
 
 // A long-running worker: start as many of it as you like, in any order, and stop them with SIGTERM. They share the work by leases on
 // Redis; every change of `shop/orders` is handled at least once, in order for each customer.
@@ -12,16 +12,12 @@ interface Order {
 }
 
 /** What is done with each change. Replace it with your own. */
-class PrintOrders implements IChangeFeedObserver<Order> {
-  async processChanges(context: ObserverContext, changes: readonly Change<Order>[]): Promise<void> {
-    for (const change of changes) {
-      // Another worker may have the range soon: what is not done by now is delivered again, to it.
-      context.signal.throwIfAborted()
-      if (change.kind !== 'document') continue
-      // At least once: after a crash the last batch comes again. `lsn` tells versions of one order apart.
-      console.log(JSON.stringify({ ...change.document, lsn: change.lsn }))
-    }
-    // When this resolves, the position is stored. When it rejects, the batch comes again after a pause.
+class PrintOrders implements ISingleChangeObserver<Order> {
+  async processChange(_context: ObserverContext, change: Change<Order>): Promise<void> {
+    if (change.kind !== 'document') return
+    // At least once: after a crash the last changes come again. `lsn` tells versions of one order apart.
+    console.log(JSON.stringify({ ...change.document, lsn: change.lsn }))
+    // When this resolves, the change does not come again but after a crash. When it rejects, it comes again after a pause.
   }
 }
 
@@ -33,11 +29,12 @@ const orders = await store.database('shop').createCollectionIfNotExists<Order>({
   partitionCount: 4, // as many workers can work at the same time
 })
 const redis = new Redis(REDIS_URL, { maxRetriesPerRequest: null }) // it waits out a restart
+redis.on('error', (error) => console.error(`redis: ${error.message}`))
 const host = new ChangeFeedProcessorHost<Order>({
   hostName: WORKER, // a stable name, such as that of the pod, takes its leases back at once
   group: 'print-orders', // each group sees every change
   feed: orders,
-  leases: new RedisLeaseStore(redis), // refuses a Redis that would lose them in a crash
+  leases: new RedisLeaseStore(redis), // refuses a Redis that keeps nothing, and warns of one with snapshots only
   feedOptions: { startFromBeginning: true },
 })
 const ended = new Promise<unknown>((resolve) => {

@@ -57,6 +57,15 @@ test.each(KNOWN)('level %s of %j, %j', (level, settings, info, finding) => {
   expect(judged.findings.join('\n')).toMatch(finding)
 })
 
+test('LE-13 what may lose minutes, without a bound, is told apart', () => {
+  const snapshots = judge(server({}))
+  expect(snapshots.unbounded).toEqual([expect.stringMatching(/since the last snapshot/)])
+  const unguarded = judge(server(AOF, TWO_REPLICAS))
+  expect(unguarded.unbounded).toEqual([expect.stringMatching(/a fail-over loses .* without limit/)])
+  expect(judge(server(AOF)).unbounded).toEqual([])
+  expect(judge(server({ ...AOF, ...GUARDED }, TWO_REPLICAS)).unbounded).toEqual([])
+})
+
 const FORBIDDEN: readonly (readonly [DurabilityLevel, Fields | undefined, RegExp])[] = [
   ['C', { aof_enabled: '1' }, /not permitted.*\n.*an append-only file, but not how it is synced/],
   ['D', { aof_enabled: '0' }, /no append-only file.*\n.*option durability/],

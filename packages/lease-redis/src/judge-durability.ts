@@ -30,12 +30,13 @@ export function judgeDurability(
   const judged = servers.map((facts) => ({ facts, ...judgeServer(facts, declared) }))
   const worst = Math.max(...judged.map(({ level }) => DURABILITY_LEVELS.indexOf(level)))
   const level = DURABILITY_LEVELS[worst] ?? 'D'
-  const findings = judged.flatMap(({ facts, findings: own }) =>
-    servers.length === 1 ? own : own.map((finding) => `${facts.name}: ${finding}`),
-  )
+  const named = (facts: ServerFacts, own: readonly string[] = []): readonly string[] =>
+    servers.length === 1 ? own : own.map((finding) => `${facts.name}: ${finding}`)
+  const findings = judged.flatMap(({ facts, findings: own }) => named(facts, own))
+  const unbounded = judged.flatMap(({ facts, unbounded: own }) => named(facts, own))
   // If one server keeps nothing, that decides for all of them.
   const certain = judged.some((server) => server.certain && server.level === level)
-  return { level, findings, certain }
+  return { level, findings, unbounded, certain }
 }
 
 function judgeServer(
@@ -75,12 +76,17 @@ function judgeSettings(
   if (declared !== undefined && declared !== raised) {
     findings.push(`declared as level ${declared}; what the server reports takes precedence`)
   }
-  return { level: raised, findings, certain: true }
+  const unbounded = [persistence, failOver]
+    .filter((one) => one.isUnbounded)
+    .map(({ finding }) => finding)
+  return { level: raised, findings, unbounded, certain: true }
 }
 
 interface Finding {
   readonly level: DurabilityLevel
   readonly finding: string
+  /** Minutes may be lost, or more. */
+  readonly isUnbounded?: boolean
 }
 
 /** What remains when this server ends and starts again. */
@@ -110,6 +116,7 @@ function persistenceOf(settings: ReadonlyMap<string, string>): Finding {
   return {
     level: 'C',
     finding: `appendonly no, save ${save}: a crash loses everything since the last snapshot; with appendonly yes, about a second`,
+    isUnbounded: true,
   }
 }
 
@@ -133,6 +140,7 @@ function failOverOf(
     finding:
       `${replicas} replicas, min-replicas-to-write 0: a fail-over loses what they lack, without limit; ` +
       'set min-replicas-to-write and min-replicas-max-lag',
+    isUnbounded: true,
   }
 }
 

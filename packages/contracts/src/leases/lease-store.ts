@@ -280,6 +280,8 @@ export interface LeaseDurability {
   readonly level: DurabilityLevel
   /** What it was judged by, for people: one finding a line. */
   readonly findings: readonly string[]
+  /** Of the findings, those by which minutes may be lost, without a bound. What is lost is repeated. @default none */
+  readonly unbounded?: readonly string[] | undefined
 }
 
 export interface OpenGroupOptions extends RequestOptions {

@@ -59,10 +59,11 @@ const WARNINGS: Lines = {
   batchAborted: ({ leaseId, changes, reason, inFlightMs }) =>
     `a call of lease ${leaseId} was aborted after ${Math.round(inFlightMs)} ms (${reason}): its ${changes} changes that were not accepted come again`,
   leaseLost: ({ leaseId, cause }) => `lost lease ${leaseId}: ${LOSSES[cause]}`,
-  leaseStoreDurability: ({ level, findings }) =>
-    level === 'D'
-      ? `the lease store keeps nothing after a crash: ${findings.join('; ')}`
-      : undefined,
+  leaseStoreDurability: ({ level, findings, unbounded = [] }) => {
+    if (level === 'D') return `the lease store keeps nothing after a crash: ${findings.join('; ')}`
+    if (unbounded.length === 0) return undefined
+    return `the lease store may lose minutes, which are then repeated: ${unbounded.join('; ')}`
+  },
   feedError: ({ leaseId, attempt, retryInMs, error }) =>
     `cannot read the feed of lease ${leaseId}${trying(attempt, retryInMs)}: ${describeError(error)}`,
   leaseFenced: ({ leaseId, error }) =>
