@@ -100,6 +100,11 @@ test('nothing is overwritten: a folder that is not empty, or a file, is refused 
   expect(await readFile(join(folder, 'notes.txt'), 'utf8')).toBe('mine')
 })
 
+test.runIf(process.platform === 'linux')('a folder that cannot be made is an error', async () => {
+  const project = { folder: '/proc/tidemark/p', name: 'p', template: 'worker' } as const
+  await expect(writeProject({ ...project, version: '1.0.0' })).rejects.toThrow('/proc/tidemark')
+})
+
 test('a folder with nothing but a repository is as good as empty', async () => {
   await mkdir(join(folder, '.git'))
   await writeProject({ folder, name: 'p', template: 'worker', version: '1.0.0' })

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RefusedError } from './refused-error.ts'
@@ -23,7 +23,7 @@ export interface Project {
  */
 export async function writeProject({ folder, name, template, version }: Project): Promise<void> {
   await assertEmpty(folder)
-  await mkdir(folder, { recursive: true })
+  await makeFolder(folder)
   const chosen = TEMPLATES[template]
   const manifest = manifestOf(chosen, { name, version })
   await writeNew(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
@@ -59,8 +59,22 @@ async function assertEmpty(folder: string): Promise<void> {
   }
 }
 
+/** With those above it. Node's own way does not end where a system refuses a name as if its parent were missing, as /proc does. */
+async function makeFolder(folder: string): Promise<void> {
+  if (await isThere(folder)) return
+  await makeFolder(dirname(folder))
+  await mkdir(folder)
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
 async function writeNew(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
+  await makeFolder(dirname(path))
   await writeFile(path, text, { flag: 'wx' })
 }
 

@@ -57,7 +57,7 @@ test.each(KNOWN)('level %s of %j, %j', (level, settings, info, finding) => {
   expect(judged.findings.join('\n')).toMatch(finding)
 })
 
-test('LE-13 what may lose minutes, without a bound, is told apart', () => {
+test('what may lose minutes, without a bound, is told apart', () => {
   const snapshots = judge(server({}))
   expect(snapshots.unbounded).toEqual([expect.stringMatching(/since the last snapshot/)])
   const unguarded = judge(server(AOF, TWO_REPLICAS))

@@ -27,13 +27,20 @@ export function compileCacheFolder(environment: NodeJS.ProcessEnv): string | und
     const folder = join(isAbsolute(given) ? given : join(homedir(), '.cache'), 'tidemark')
     // Under sudo, the home may be that of another user, who must not find files of root in it.
     if (!isOwn(nearest(folder))) return undefined
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     const made = lstatSync(folder)
     const isPrivate = process.platform === 'win32' || (made.mode & 0o022) === 0
     return made.isDirectory() && isOwn(made) && isPrivate ? folder : undefined
   } catch {
     return undefined
   }
+}
+
+/** With those above it. Node's own way does not end where a system refuses a name as if its parent were missing, as /proc does. */
+function makeFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false }) !== undefined) return
+  makeFolder(dirname(folder))
+  mkdirSync(folder, { mode: 0o700 })
 }
 
 /** Of the path, or of its first parent that exists. */

@@ -187,6 +187,14 @@ describe('jsonLinesSink', () => {
     expect(await readAll()).toHaveLength(1)
   })
 
+  test.runIf(process.platform === 'linux')(
+    'a folder that the system has no room for is an error',
+    async () => {
+      const sink = jsonLinesSink({ folder: '/proc/tidemark/archive' })
+      await expect(sink.write([note(1)], context(1))).rejects.toMatchObject({ code: 'ENOENT' })
+    },
+  )
+
   test('options that cannot be are ERR_INVALID_OPTION', () => {
     for (const options of [{ folder: '' }, { folder, maxFileBytes: 0 }]) {
       expect(() => jsonLinesSink(options)).toThrow(

@@ -1,4 +1,4 @@
-import { chmod, mkdir, open, type FileHandle } from 'node:fs/promises'
+import { chmod, mkdir, open, stat, type FileHandle } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { InvalidOptionError, errorCode, feedRangeId, type FeedRange } from '@tidemark/contracts'
@@ -236,15 +236,24 @@ async function hasSize(handle: FileHandle, bytes: number): Promise<boolean> {
   }
 }
 
-/** Makes the folder, and syncs the one above the highest that was made. */
+/**
+ * Makes the folder and those above it, and syncs where they were made. Node's own way does not end where a system refuses a name as if
+ * its parent were missing, as /proc does.
+ */
 async function makeFolder(folder: string, mode: number): Promise<void> {
-  const highest = await mkdir(folder, { recursive: true, mode })
-  if (highest === undefined) return
-  if (mode === FOLDER_MODE.group) await chmod(folder, mode)
-  for (let made = folder; ; made = dirname(made)) {
-    await syncFolder(dirname(made))
-    if (made === highest || dirname(made) === made) return
+  try {
+    if ((await stat(folder)).isDirectory()) return
+  } catch {
+    await makeFolder(dirname(folder), mode)
   }
+  try {
+    await mkdir(folder, { mode })
+    if (mode === FOLDER_MODE.group) await chmod(folder, mode)
+  } catch (error) {
+    // Another worker was first.
+    if (errorCode(error) !== 'EEXIST') throw error
+  }
+  await syncFolder(dirname(folder))
 }
 
 /** A new name is on the disk only once its folder is. */

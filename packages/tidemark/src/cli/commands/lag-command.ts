@@ -40,7 +40,8 @@ changes nothing.
 Exit codes, as monitoring systems expect them:
   0  ok
   1  warning: --warn changes or more are left, or the oldest is --warn-age
-     seconds old or older
+     seconds old or older; without these options, if changes are left and no
+     host is there
   2  critical: the same for --critical; or a range has stopped until an operator
      acts
   3  unknown: the group has no leases, something cannot be reached, or the

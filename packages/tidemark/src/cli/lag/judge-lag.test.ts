@@ -83,6 +83,17 @@ test('PH-9 what is too much, too old or not known decides, the worst first', () 
   }
 })
 
+test('PH-9 what is left, with nobody there to do it, is a warning, unless the group is paused', () => {
+  const behind = { ...estimateOf({ remainingChanges: 1 }), caughtUp: false }
+  expect(judgeLag(behind, {})).toBe('ok')
+  expect(judgeLag({ ...behind, hosts: [] }, {})).toBe('warning')
+  expect(judgeLag({ ...behind, hosts: [], paused: true }, {})).toBe('ok')
+  expect(judgeLag({ ...estimateOf({}), hosts: [], caughtUp: true }, {})).toBe('ok')
+  expect(judgeLag({ ...behind, hosts: [] }, { critical: 1 })).toBe('critical')
+  // The caller has said what is too much.
+  expect(judgeLag({ ...behind, hosts: [] }, { warn: 2 })).toBe('ok')
+})
+
 test('PH-9 so much is counted of each range that a threshold is never missed', () => {
   expect(countLimit({})).toBe(1_000)
   expect(countLimit({ warn: 10 })).toBe(1_000)

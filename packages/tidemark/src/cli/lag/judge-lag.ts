@@ -13,10 +13,10 @@ export type LagStatus = 'ok' | 'warning' | 'critical' | 'unknown'
 
 /**
  * Critical takes precedence over all, and unknown over ok: a lag that cannot be measured is not ok. A range that has
- * stopped until an operator acts is critical without any threshold.
+ * stopped until an operator acts is critical without any threshold. Without thresholds, what is left with no host there is a warning.
  */
 export function judgeLag(estimate: FeedEstimate, thresholds: LagThresholds): LagStatus {
-  const { leases, remainingChanges, isExact, oldestChangeAgeMs } = estimate
+  const { leases, hosts, paused, caughtUp, remainingChanges, isExact, oldestChangeAgeMs } = estimate
   const { warn, critical, warnAgeS, criticalAgeS } = thresholds
   if (leases.length === 0) return 'unknown'
   const ageS = oldestChangeAgeMs === undefined ? undefined : oldestChangeAgeMs / 1000
@@ -27,6 +27,8 @@ export function judgeLag(estimate: FeedEstimate, thresholds: LagThresholds): Lag
   if (reaches(remainingChanges, warn) || reaches(ageS, warnAgeS)) return 'warning'
   const isCountLimited = warn !== undefined || critical !== undefined
   const isAgeLimited = warnAgeS !== undefined || criticalAgeS !== undefined
+  const isAbandoned = !caughtUp && hosts.length === 0 && !paused
+  if (isAbandoned && !isCountLimited && !isAgeLimited) return 'warning'
   if ((isCountLimited && !isExact) || (isAgeLimited && ageS === undefined)) return 'unknown'
   return 'ok'
 }
