@@ -21,7 +21,19 @@ export function checkedDocumentId(id: unknown): string {
 }
 
 /**
- * Checks the id of a database or collection: the rules of document ids, and also no `?` and no space at the end.
+ * Checks the id of a document that is written: also that it is none of the names that clients take out of a URL, so that
+ * nobody could read it over HTTP.
+ *
+ * @throws ERR_INVALID_DOCUMENT
+ */
+export function checkedNewDocumentId(id: unknown): string {
+  const checked = checkedDocumentId(id)
+  if (!isDots(checked)) return checked
+  throw new InvalidDocumentError(`document id ${shown(checked)} ${DOTS}`)
+}
+
+/**
+ * Checks the id of a database or collection: the rules of new document ids, and also no `?` and no space at the end.
  *
  * @throws ERR_INVALID_OPTION
  */
@@ -31,6 +43,7 @@ export function checkedResourceId(kind: 'database' | 'collection', id: unknown):
   }
   const problem =
     idProblem(id) ??
+    (isDots(id) ? DOTS : undefined) ??
     (id.includes('?') ? 'must not contain ?' : undefined) ??
     (id.endsWith(' ') ? 'must not end with a space' : undefined)
   if (problem !== undefined) throw new InvalidOptionError(`${kind} id ${shown(id)} ${problem}`)
@@ -43,6 +56,12 @@ function idProblem(id: string): string | undefined {
   if (RESERVED.test(id)) return 'must not contain / \\ # or NUL'
   if (!id.isWellFormed()) return 'contains half of a surrogate pair'
   return undefined
+}
+
+const DOTS = 'must not be . or ..: in a URL these name a folder'
+
+function isDots(id: string): boolean {
+  return id === '.' || id === '..'
 }
 
 function shown(id: string): string {

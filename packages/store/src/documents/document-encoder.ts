@@ -15,7 +15,7 @@ import {
   partitionKeyPathSegments,
 } from '@tidemark/contracts/internal'
 import { isTtl } from '../catalog/collection-settings.ts'
-import { checkedDocumentId } from '../catalog/resource-names.ts'
+import { checkedNewDocumentId } from '../catalog/resource-names.ts'
 import type { CollectionRecord } from '../engine/catalog.ts'
 import { MAX_TTL_SECONDS } from '../engine/expiry.ts'
 import { ridBytes } from '../engine/resource-ids.ts'
@@ -171,7 +171,7 @@ function withoutOwned(document: unknown, names: readonly string[]): object {
 function ownId(body: object): string {
   // An inherited id would be missing from the text.
   const own = Object.prototype.propertyIsEnumerable.call(body, 'id')
-  return checkedDocumentId(own ? Reflect.get(body, 'id') : undefined)
+  return checkedNewDocumentId(own ? Reflect.get(body, 'id') : undefined)
 }
 
 function jsonText(body: object): string {

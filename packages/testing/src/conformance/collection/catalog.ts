@@ -79,7 +79,18 @@ export function collectionCatalog(open: () => Promise<Store>): void {
 
     test('names that the wire cannot carry are refused', async () => {
       const store = await open()
-      for (const id of ['', 'a/b', 'a\\b', 'a?b', 'a#b', 'a ', 'x'.repeat(256), '\ud800']) {
+      for (const id of [
+        '',
+        '.',
+        '..',
+        'a/b',
+        'a\\b',
+        'a?b',
+        'a#b',
+        'a ',
+        'x'.repeat(256),
+        '\ud800',
+      ]) {
         expect(thrown(() => store.database(id))).toBe('ERR_INVALID_OPTION')
         expect(await rejection(makeCollection(store, { id }))).toBe('ERR_INVALID_OPTION')
       }
