@@ -7,13 +7,14 @@ import {
   type DatabaseEngine,
   type WriteFence,
 } from '@tidemark/store/engine'
+import { Store } from '@tidemark/store'
 import { ShiftedClock } from '@tidemark/testing'
 import {
   sharedPostgres,
   startPostgresProcess,
   type SharedPostgres,
 } from '@tidemark/testing/servers'
-import { Client } from 'pg'
+import { Client, Pool } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { put } from './maintenance/store-under-test.fixture.ts'
 import { openPostgresEngine } from './postgres-engine.ts'
@@ -124,3 +125,49 @@ test('ST-5 what readers were shown survives a crash where commits need not be du
   expect([after.lsn, after.rows]).toEqual([2, shown.rows])
   await engine.close()
 })
+
+const ODD_DEFAULTS = [
+  'array_nulls = off',
+  'bytea_output = escape',
+  'extra_float_digits = -15',
+  'standard_conforming_strings = off',
+  "DateStyle = 'German'",
+  "TimeZone = 'Asia/Kathmandu'",
+  'transform_null_equals = on',
+] as const
+
+test.each(
+  ODD_DEFAULTS.flatMap((setting) => [[setting, 'url'] as const, [setting, 'pool'] as const]),
+)(
+  'ST-3 documents are written and read where a database has %s by default (%s)',
+  async (setting, by) => {
+    const url = await server.createDatabase()
+    await using stack = new AsyncDisposableStack()
+    const admin = await clientAt(url)
+    await admin.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET ${setting}`)
+    await admin.end()
+    const pool = new Pool({ connectionString: url })
+    stack.defer(() => pool.end())
+    const engine = await openPostgresEngine(by === 'url' ? { url } : { pool })
+    const store = await Store.open({ engine, maintenance: 'manual' })
+    stack.defer(() => store.close())
+    const docs = await store
+      .database('db')
+      .createCollectionIfNotExists<{ id: string; mail: string | null; text: string }>({
+        id: 'docs',
+        partitionKey: '/id',
+        defaultTtl: -1,
+        uniqueKeys: [['/mail']],
+        allVersions: { retentionSeconds: 60 },
+      })
+    const document = { id: 'a', mail: null, text: "back\\slash 'quote' \u0001 €" }
+    await docs.create(document)
+    await docs.upsert({ ...document, id: 'b', ttl: 60 } as typeof document)
+    expect((await docs.read('a', 'a')).document).toMatchObject(document)
+    const [range] = await docs.readFeedRanges()
+    const mode = 'allVersions'
+    const { continuation } = await docs.resolveStart({ range: range!, start: 'beginning', mode })
+    const page = await docs.readPage({ range: range!, continuation, mode })
+    expect(page.changes.map(({ id }) => id)).toEqual(['a', 'b'])
+  },
+)

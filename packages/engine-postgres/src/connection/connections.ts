@@ -321,6 +321,7 @@ export class Connections implements AsyncDisposable {
       `SET LOCAL statement_timeout = ${statementTimeoutMs}`,
       `SET LOCAL idle_in_transaction_session_timeout = ${idleInTransactionTimeoutMs}`,
       `SET LOCAL application_name = '${applicationName.replaceAll("'", "''")}'`,
+      'SET LOCAL array_nulls = on',
       durableCommits('transaction'),
     ].join('; ')
   }

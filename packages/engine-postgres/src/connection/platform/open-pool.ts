@@ -14,9 +14,9 @@ export interface OpenPoolOptions {
 /**
  * Compiling a statement takes 100 ms, and the statements here read at most a few thousand rows, whatever the planner
  * estimates. A single statement has the default isolation, and the statements here take locks in order to see earlier
- * commits.
+ * commits. Lists of values are passed as texts of arrays, with NULL in them.
  */
-const SETTINGS = '-c jit=off -c default_transaction_isolation=read\\ committed'
+const SETTINGS = '-c jit=off -c array_nulls=on -c default_transaction_isolation=read\\ committed'
 
 /** A `pg` Pool. The same timeouts in the URL take precedence. */
 export function openPool(url: string, options: OpenPoolOptions): PostgresPool {
