@@ -35,7 +35,7 @@ const host = new ChangeFeedProcessorHost<Order>({
   group: 'print-orders', // each group sees every change
   feed: orders,
   leases: new RedisLeaseStore(redis), // refuses a Redis that keeps nothing, and warns of one with snapshots only
-  feedOptions: { startFromBeginning: true },
+  feedOptions: { startFromBeginning: true, mode: 'latestVersion' }, // 'allVersions': each version, and deletes
 })
 const ended = new Promise<unknown>((resolve) => {
   process.once('SIGTERM', () => resolve(undefined))

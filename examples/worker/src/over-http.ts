@@ -23,7 +23,7 @@ const host = new ChangeFeedProcessorHost<Order>({
   group: 'print-orders-elsewhere',
   feed: await openChangeFeed<Order>(connection, { database: 'shop', container: 'orders' }),
   leases: new DocumentLeaseStore(leases), // the container is created if it is missing
-  feedOptions: { startFromBeginning: true },
+  feedOptions: { startFromBeginning: true, mode: 'latestVersion' },
 })
 const ended = new Promise<unknown>((resolve) => {
   process.once('SIGTERM', () => resolve(undefined))

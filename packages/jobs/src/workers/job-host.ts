@@ -59,7 +59,8 @@ export function jobHost<T extends DocumentBody>(
     clock,
     random,
     ...work,
-    feedOptions: { maxItemCount: DEFAULT_PAGE_ITEMS, ...feedOptions },
+    // Jobs tell themselves of deletes that they do not see.
+    feedOptions: { maxItemCount: DEFAULT_PAGE_ITEMS, mode: 'latestVersion', ...feedOptions },
   })
   relayHostEvents(host, emit)
   return host

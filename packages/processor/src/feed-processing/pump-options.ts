@@ -55,7 +55,8 @@ export interface ReadOptions {
   pendingDeletes?: boolean | undefined
   /**
    * What the group reads: each document in its newest version, or every version and delete. A group
-   * keeps its mode: positions of one mode are refused in the other. @default 'latestVersion'
+   * keeps its mode: positions of one mode are refused in the other. @default 'latestVersion', and the event `deletesUnseen`, or a line of
+   * the log
    */
   mode?: FeedMode | undefined
   /**

@@ -49,6 +49,8 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
   readonly #logsHeard: boolean
   /** Listeners that do not tell anybody. */
   readonly #counting = new WeakSet<object>()
+  /** The user knows which changes come. */
+  readonly #hasMode: boolean
   #phase: 'idle' | 'active' | 'stopping' | 'stopped' = 'idle'
   /** Ends the wait for a module that is being loaded. */
   readonly #loading = new AbortController()
@@ -65,7 +67,8 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
    */
   constructor(options: ChangeFeedProcessorHostOptions<T>) {
     this.#options = resolveHostOptions(options)
-    const { logger = stderrLogger } = options
+    const { logger = stderrLogger, feedOptions } = options
+    this.#hasMode = feedOptions?.mode !== undefined
     this.#log = logger === false ? undefined : new HostLog({ ...this.#options, logger })
     this.#logsHeard = options.logger !== undefined
   }
@@ -235,6 +238,7 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
     // Also told of an end that nobody asked for.
     this.#ending = this.#watch(started, { running, threads })
     await started
+    if (!this.#hasMode) this.#emit('deletesUnseen', { feed: this.#options.feed.description })
   }
 
   #assertUnused(): void {

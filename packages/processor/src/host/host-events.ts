@@ -22,6 +22,11 @@ type OfLease<Events> = { [Name in keyof Events]: LeaseEventBase & Events[Name] }
 export interface HostEvents extends OfLease<PumpEvents> {
   /** Once, at the start: what the lease store keeps after a crash. Only of stores that know it. */
   leaseStoreDurability: LeaseDurability
+  /**
+   * Once, at the start, unless you give `feedOptions.mode`: the group reads the newest version of each document, so that versions in between
+   * and deletes do not come.
+   */
+  deletesUnseen: { readonly feed: string }
   /** The session in the group started, also again after it had been fenced. */
   joined: { readonly hostName: string; readonly incarnation: string }
   /** This host has the lease, and works on it from this position on. */

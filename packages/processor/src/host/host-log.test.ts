@@ -48,7 +48,7 @@ function stage(): Stage {
         feed,
         leases,
         clock,
-        feedOptions: { startFromBeginning: true },
+        feedOptions: { startFromBeginning: true, mode: 'latestVersion' },
         ...options,
         hostOptions: { retryDelayMs: 1_000, retryMaxDelayMs: 1_000, ...hostOptions },
       })
@@ -66,6 +66,13 @@ function stage(): Stage {
 }
 
 describe('a host that nobody listens to tells of trouble on the standard error output', () => {
+  test('PH-10 once that versions in between and deletes do not come, unless the mode is given', async () => {
+    const { stderr, newHost, start } = stage()
+    const feedOptions = { startFromBeginning: true }
+    await start(newHost({ feedOptions }), { processChanges() {} })
+    expect(stderr()).toEqual([expect.stringMatching(/deletes do not come.*feedOptions\.mode/)])
+  })
+
   test('PH-10 one line of an observer that fails, with host, group, lease and place', async () => {
     const { stderr, newHost, start } = stage()
     await start(newHost())
@@ -131,7 +138,7 @@ describe('a host that nobody listens to tells of trouble on the standard error o
 
   test('PH-10 a start that fails is told by its rejection alone', async () => {
     const { stderr, newHost, start } = stage()
-    const host = newHost({ feedOptions: { partitionKeyRangeId: 'none' } })
+    const host = newHost({ feedOptions: { partitionKeyRangeId: 'none', mode: 'latestVersion' } })
     await expect(start(host)).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
     expect(host.health().status).toBe('stopped')
     expect(stderr()).toEqual([])

@@ -58,6 +58,9 @@ type Lines = { readonly [Name in HostEventName]?: (event: HostEvents[Name]) => s
 const WARNINGS: Lines = {
   batchAborted: ({ leaseId, changes, reason, inFlightMs }) =>
     `a call of lease ${leaseId} was aborted after ${Math.round(inFlightMs)} ms (${reason}): its ${changes} changes that were not accepted come again`,
+  deletesUnseen: ({ feed }) =>
+    `this group reads the newest version of each document of ${feed}: versions in between and deletes do not come. ` +
+    "If you mean that, set feedOptions.mode to 'latestVersion'; else to 'allVersions', and turn on allVersions of the collection",
   leaseLost: ({ leaseId, cause }) => `lost lease ${leaseId}: ${LOSSES[cause]}`,
   leaseStoreDurability: ({ level, findings, unbounded = [] }) => {
     if (level === 'D') return `the lease store keeps nothing after a crash: ${findings.join('; ')}`

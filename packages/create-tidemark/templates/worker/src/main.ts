@@ -22,7 +22,7 @@ const host = new ChangeFeedProcessorHost<Order>({
   group: 'receipts', // each group sees every change
   feed: orders,
   leases: new DocumentLeaseStore(shop.collection('leases')),
-  feedOptions: { startFromBeginning: true },
+  feedOptions: { startFromBeginning: true, mode: 'latestVersion' }, // 'allVersions': each version, and deletes
 })
 const ended = new Promise<unknown>((resolve) => {
   process.once('SIGTERM', () => resolve(undefined))

@@ -315,7 +315,17 @@ export function collectionDocuments(open: OpenStore): void {
 
     test('ids with reserved characters, too long or no text are refused', async () => {
       const collection = await makeCollection(await open())
-      const ids: readonly unknown[] = ['', '.', '..', 'a/b', 'a\\b', 'a#b', 'x'.repeat(256), 7, null]
+      const ids: readonly unknown[] = [
+        '',
+        '.',
+        '..',
+        'a/b',
+        'a\\b',
+        'a#b',
+        'x'.repeat(256),
+        7,
+        null,
+      ]
       for (const id of [...ids, undefined, '\ud800', 'a\u0000']) {
         expect(await rejection(collection.upsert({ id, pk: 'p' } as TestDocument))).toBe(
           'ERR_INVALID_DOCUMENT',

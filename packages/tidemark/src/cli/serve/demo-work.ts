@@ -30,7 +30,7 @@ export function demoWorker(sources: DemoSources): ChangeFeedProcessorHost<Visit>
     ...sources,
     group: DEMO.group,
     hostName: `worker-${systemRandom.hex(2)}`,
-    feedOptions: { startFromBeginning: true },
+    feedOptions: { startFromBeginning: true, mode: 'latestVersion' },
   })
 }
 
