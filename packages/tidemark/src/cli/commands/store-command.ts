@@ -249,7 +249,7 @@ async function contradictions(
 ): Promise<readonly string[] | undefined> {
   if (options.deep !== true && postgresLocation(where) !== undefined) return undefined
   await using store = await openToCheck(where, options)
-  if (options.deep === true) return store.check()
+  if (options.deep === true) return await store.check()
   // Opening a store opens none of them: their files may be missing, or cut off.
   for (const { id } of await store.listDatabases()) await store.database(id).listCollections()
   return undefined
