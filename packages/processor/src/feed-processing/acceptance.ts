@@ -2,8 +2,10 @@ import { InvalidOptionError, type Change } from '@tidemark/contracts'
 import { damageIn } from '@tidemark/contracts/internal'
 
 export interface AcceptanceParts {
-  /** What the observer has in hand. */
+  /** The batch, and where in it begins and ends what the observer has in hand. */
   readonly changes: readonly Change[]
+  readonly from: number
+  readonly to: number
   /** Told of each step; false when the observer is to go no further. */
   readonly onAccepted: (count: number) => boolean
 }
@@ -37,14 +39,15 @@ export class Acceptance {
   /** @throws ERR_INVALID_OPTION; and ERR_STORE_DAMAGED, which is no acceptance */
   accept(change: Change): boolean {
     if (this.#isOver) return false
-    const { changes, onAccepted } = this.#parts
-    const index = changes.indexOf(change, this.#count)
-    if (index < 0) {
-      if (changes.includes(change)) return !this.#isStopped
+    const { changes, from, to, onAccepted } = this.#parts
+    const next = from + this.#count
+    const index = changes.indexOf(change, next)
+    if (index < 0 || index >= to) {
+      if (index < 0 && changes.indexOf(change, from) >= 0) return !this.#isStopped
       throw new InvalidOptionError('accepted() is for changes of the batch in hand')
     }
-    const count = index + 1
-    const damage = damageIn(changes.slice(this.#count, count))
+    const count = index + 1 - from
+    const damage = damageIn(changes.slice(next, index + 1))
     if (damage !== undefined) throw damage.error
     this.#count = count
     this.#isStopped = !onAccepted(count)

@@ -192,16 +192,21 @@ export class Delivery<T extends DocumentBody> {
   ): Promise<DeliveryEvent> {
     const { calls, observer, contextOf } = this.#parts
     const { changes, lane } = batch
+    // The observer's own: what it does to the list changes nothing here.
     const piece = changes.slice(from, to)
-    const over = new AbortController()
+    // Made for observers that say how far they have come.
+    let over: AbortController | undefined
     let isFollowed = false
     const follow = async (): Promise<void> => {
       isFollowed = true
+      over ??= new AbortController()
       await this.#follow(batch, over.signal)
       isFollowed = false
     }
     const acceptance = new Acceptance({
-      changes: piece,
+      changes,
+      from,
+      to,
       onAccepted: (count) => {
         calls.cameForward(context)
         batch.accepted = from + count
@@ -210,21 +215,19 @@ export class Delivery<T extends DocumentBody> {
       },
     })
     const context = contextOf(piece, attempt, batch, (change) => acceptance.accept(change))
-    // The observer's own: what it does to the list changes nothing here.
-    const given = [...piece]
     if (lane !== undefined) await lane.enter()
     try {
-      const call = this.#observed(piece, (its) => observer.processChanges(its, given))
+      const call = this.#observed(piece, (its) => observer.processChanges(its, piece))
       const outcome = await calls.once(context, call, { changes: piece, prepare })
       const isWhole = outcome.kind === 'done' && !acceptance.isStopped
-      const accepted = isWhole ? piece.length : acceptance.count
+      const accepted = isWhole ? to - from : acceptance.count
       batch.accepted = Math.max(batch.accepted, from + accepted)
       if (outcome.kind === 'done') calls.succeeded(batch)
       else this.#tellOfAbort(outcome, changes.slice(from + accepted, to))
       return { kind: 'called', outcome, accepted, isFirst: observer.isOneByOne === true }
     } finally {
       acceptance.end()
-      over.abort()
+      over?.abort()
       lane?.leave()
     }
   }

@@ -199,7 +199,7 @@ export class ObserverServer {
     }
     this.#contexts.register(checkpoint, call)
     const onAccepted = this.#teller(call, progress)
-    const acceptance = new Acceptance({ changes, onAccepted })
+    const acceptance = new Acceptance({ changes, from: 0, to: changes.length, onAccepted })
     const accepted = (change: Change): boolean => acceptance.accept(change)
     return { ...context, signal, accepted, checkpoint }
   }
