@@ -4,6 +4,8 @@ import type { FeedRange } from '@tidemark/contracts'
 export interface EngineCall {
   readonly number: number
   readonly nowMs: number
+  /** Monotonic. */
+  readonly passedMs: number
   /** Whose method it is: this database's; undefined = the store's. */
   readonly database: string | undefined
   readonly method: string

@@ -61,10 +61,15 @@ export class EngineProcess {
   async #openDatabase(id: string): Promise<DatabaseEngine> {
     const { value } = await this.#call(undefined, 'openDatabase', [id])
     let toldMs = 0
-    const nowMs = (): number => Math.max(toldMs, this.#clock.wallMs())
+    let toldAtMs = 0
+    const nowMs = (): number => {
+      const passedMs = this.#clock.monotonicMs() - toldAtMs
+      return Math.max(toldMs + passedMs, this.#clock.wallMs())
+    }
     return remote<DatabaseEngine>({ record: value, nowMs }, async (method, args) => {
       const answer = await this.#call(id, method, args)
       toldMs = answer.storeMs
+      toldAtMs = this.#clock.monotonicMs()
       return answer.value
     })
   }
@@ -78,8 +83,8 @@ export class EngineProcess {
     const told = new Promise<EngineAnswer>((resolve, reject) => {
       this.#waiting.set(number, { resolve, reject })
     })
-    const nowMs = this.#clock.wallMs()
-    this.#child.send({ number, nowMs, database, method, args } satisfies EngineCall)
+    const [nowMs, passedMs] = [this.#clock.wallMs(), this.#clock.monotonicMs()]
+    this.#child.send({ number, nowMs, passedMs, database, method, args } satisfies EngineCall)
     const answer = await told
     if (answer.error !== undefined) throw errorOf(answer.error)
     return answer

@@ -8,7 +8,9 @@ import { SEGMENT_SLOTS } from './segment-slots.ts'
 // Opens a folder, and does there what its parent asks for; ends when the parent lets go of it.
 
 let nowMs = 0
-const clock = { ...systemClock, wallMs: () => nowMs }
+let passedMs = 0
+const machineMs = (): number => passedMs
+const clock = { ...systemClock, wallMs: () => nowMs, monotonicMs: machineMs }
 let engine: StorageEngine | undefined
 const databases = new Map<string, DatabaseEngine>()
 
@@ -18,7 +20,7 @@ process.on('message', (call: EngineCall) => {
 
 async function answer(call: EngineCall): Promise<void> {
   const { number } = call
-  ;({ nowMs } = call)
+  ;({ nowMs, passedMs } = call)
   let told: Pick<EngineAnswer, 'value' | 'error'>
   try {
     told = { value: await carryOut(call) }
@@ -38,6 +40,7 @@ async function carryOut({ database, method, args }: EngineCall): Promise<unknown
       durability: 'relaxed',
       segmentSlots,
       clock,
+      machineMs,
     })
     const { description, storeId, supports } = engine
     return { description, storeId, supports }

@@ -6,8 +6,9 @@ import { openTestedEngine as openPostgresEngine } from '@tidemark/engine-postgre
 import { openTestedEngine as openSqliteEngine } from '@tidemark/engine-sqlite/testing'
 import { Store, type Collection, type Database, type StorageEngine } from '@tidemark/store'
 import type { DatabaseEngine } from '@tidemark/store/engine'
-import { openMemoryEngine, SteppedClock } from '@tidemark/testing'
+import { openMemoryEngine } from '@tidemark/testing'
 import { EngineProcess } from './engine-process.ts'
+import { ModelClock } from './model-clock.ts'
 import type { ProgramSettings } from './program.ts'
 import { SEGMENT_SLOTS } from './segment-slots.ts'
 
@@ -50,11 +51,12 @@ const REST_MS = 60_000
 /** Where programs run, one after the other: a store with one to three handles, and a collection a program. */
 export class Environment {
   readonly #place: ModelPlace
-  readonly #clock = new SteppedClock()
+  readonly #clock = new ModelClock()
   #folder: string | undefined
   readonly #schema = `model_${randomUUID().replaceAll('-', '')}`
   #stores: Store[] = []
   #process: EngineProcess | undefined
+  /** Of the store's clock, which a step back does not stop. */
   #highestMs = FIRST_MS
   #programs = 0
 
@@ -65,7 +67,8 @@ export class Environment {
   /** Makes a collection for a program. */
   async begin(settings: ProgramSettings): Promise<Stage> {
     const second = Math.ceil(this.#highestMs / 1000) * 1000 + REST_MS
-    this.stepTo(second + settings.startOffsetMs)
+    this.#clock.setTo(second + settings.startOffsetMs)
+    this.#highestMs = this.#clock.wallMs()
     if (this.#place.engine === 'memory') await this.close()
     await this.#openStores()
     const id = `c${++this.#programs}`
@@ -96,8 +99,9 @@ export class Environment {
   }
 
   stepTo(wallMs: number): void {
+    const passedMs = Math.max(0, wallMs - this.#clock.wallMs())
     this.#clock.stepTo(wallMs)
-    this.#highestMs = Math.max(this.#highestMs, wallMs)
+    this.#highestMs = Math.max(this.#highestMs + passedMs, wallMs)
   }
 
   store(via: number): Store {
@@ -154,7 +158,9 @@ export class Environment {
       this.#process ??= new EngineProcess(clock)
       return this.#process.open(this.#folder)
     }
-    return openSqliteEngine({ folder: this.#folder, durability: 'relaxed', segmentSlots, clock })
+    const machineMs = (): number => clock.monotonicMs()
+    const folder = this.#folder
+    return openSqliteEngine({ folder, durability: 'relaxed', segmentSlots, clock, machineMs })
   }
 }
 

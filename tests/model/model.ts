@@ -88,9 +88,12 @@ export class Model {
     this.allVersions = allVersions
   }
 
+  /** Ahead: time passes, also for the store's clock. Back: the machine's clock is set, and the store's goes on, or waits for a second. */
   stepTo(wallMs: number): void {
+    const isWaiting = this.nowMs - Math.min(wallMs, this.wallMs) <= 1_000
+    const passedMs = isWaiting ? 0 : Math.max(0, wallMs - this.wallMs)
+    this.nowMs = Math.max(this.nowMs + passedMs, wallMs)
     this.wallMs = wallMs
-    this.nowMs = Math.max(this.nowMs, wallMs)
   }
 
   /** The second at which a document expires under the present value of `defaultTtl` (TTL-3). */

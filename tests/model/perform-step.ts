@@ -56,6 +56,8 @@ export async function performStep(
       return performMaintenance(session)
     case 'reopen':
       await collection.count()
+      // A handle that is opened knows the time of the last commit.
+      if (session.model.nowMs > session.model.wallMs) await session.stage.keepTime()
       await session.stage.reopen(session.via)
       return undefined
   }
@@ -69,10 +71,14 @@ async function stepClock(
   // Nobody waits for centuries: what never expires in practice is left alone.
   const isNear = next !== undefined && next < model.nowMs + 1_000_000
   if (step.do === 'clockToExpiry' && !isNear) return
-  const wallMs = step.do === 'clock' ? model.wallMs + step.byMs : (next ?? 0) + step.offsetMs
+  const byMs = step.do === 'clock' ? step.byMs : (next ?? 0) + step.offsetMs - model.nowMs
+  const wallMs = model.wallMs + byMs
   if (wallMs < model.wallMs) await stage.keepTime()
   stage.environment.stepTo(wallMs)
   model.stepTo(wallMs)
+  if (byMs > 0) return
+  // Each handle sees that the clock was set back, as processes in use do.
+  for (let via = 0; via < stage.environment.handles; via += 1) await stage.collection(via).count()
 }
 
 async function changeSettings(

@@ -41,6 +41,18 @@ describe('TTL-5 the clock of a store', () => {
     expect(clock.nowMs()).toBe(wall.wallMs())
   })
 
+  test('waits for a wall clock that is a second behind, or less', async () => {
+    const wall = new SimulatedClock()
+    const clock = new StoreClock(wall)
+    const startMs = clock.nowMs()
+    wall.jumpWall(-1_000)
+    await wall.advance(900)
+    expect(clock.nowMs()).toBe(startMs)
+    await wall.advance(200)
+    expect(clock.nowMs()).toBe(startMs + 100)
+    expect(clock.nowMs()).toBe(wall.wallMs())
+  })
+
   test('goes on from the time of a commit that is ahead of this machine', async () => {
     const wall = new SimulatedClock()
     const clock = new StoreClock(wall)

@@ -8,6 +8,9 @@ export interface NotedClock {
   note(nowMs: number): void
 }
 
+/** A wall clock that is this much behind is waited for, as after a correction by NTP: else the store's would stay ahead by it. */
+const MAX_WAIT_MS = 1_000
+
 /**
  * A store's clock: it never goes back, and is never below the time of a commit. Where the wall clock is behind it, since that was set
  * ahead and back, it goes on by the monotonic clock, so that times to live end.
@@ -32,6 +35,11 @@ export class StoreClock {
     if (wallMs >= Math.max(this.#lastMs, atLeastMs, this.#runsTo(atMs))) {
       this.#ahead = undefined
       this.#lastMs = wallMs
+    } else if (
+      this.#ahead === undefined &&
+      Math.max(this.#lastMs, atLeastMs) <= wallMs + MAX_WAIT_MS
+    ) {
+      this.#lastMs = Math.max(this.#lastMs, atLeastMs)
     } else {
       this.#ahead ??= this.#begin(atLeastMs, atMs)
       if (atLeastMs > this.#runsTo(atMs)) this.#ahead = { fromMs: atLeastMs, atMs }
