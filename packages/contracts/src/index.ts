@@ -20,6 +20,7 @@ export { HorizonPassedError } from './errors/horizon-passed-error.ts'
 export { HostReplacedError } from './errors/host-replaced-error.ts'
 export { HostStoppedError } from './errors/host-stopped-error.ts'
 
+export { GroupOfOtherFeedError, type GroupOfOtherFeed } from './errors/group-of-other-feed-error.ts'
 export { InvalidContinuationError } from './errors/invalid-continuation-error.ts'
 export { InvalidDocumentError } from './errors/invalid-document-error.ts'
 export { InvalidOptionError } from './errors/invalid-option-error.ts'
@@ -171,6 +172,7 @@ export {
   REPLACE_LIMIT,
 } from './leases/lease-input.ts'
 export {
+  type ClaimFeedOptions,
   DIGEST_MODULUS,
   type AcquiredLease,
   type CheckpointOutcome,
@@ -202,6 +204,7 @@ export {
 export type {
   BatchAttempts,
   Checkpoint,
+  GroupFeed,
   HostIdentity,
   HostProfile,
   HostSession,

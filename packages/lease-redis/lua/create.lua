@@ -35,7 +35,7 @@ if ARGV[4] ~= '[]' and not has_leases() then
   rename('lt')
   drop_plan(group)
   local name = redis.call('HGET', meta, 'lt')
-  redis.call('HSET', meta, 'made', table.concat({ digest, now_ms, text(now_us), #fields / 2, name }, '|'))
+  redis.call('HSET', meta, 'given', '1', 'made', table.concat({ digest, now_ms, text(now_us), #fields / 2, name }, '|'))
 end
 local made = redis.call('HGET', meta, 'made') or ''
 local of, changed, version, count, name = string.match(made, '^(%x+)|(%d+)|(%d+)|(%d+)|(.*)$')

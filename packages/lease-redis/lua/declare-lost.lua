@@ -14,6 +14,7 @@ local floor = group.floor
 for _, value in ipairs(redis.call('HVALS', owners)) do floor = math.max(floor, (parse_owner(value))) end
 redis.call('DEL', owners, checkpoints, targets)
 redis.call('HSET', meta, 'gen', ARGV[4], 'floor', text(floor))
+redis.call('HDEL', meta, 'given')
 rename('lt')
 rename('tt')
 raise_membership(group)

@@ -1,4 +1,4 @@
--- discard: deletes the group's leases and plan, unless this token was the last one used.
+-- discard: deletes the group's leases and plan, and forgets which feed it follows, unless this token was the last one used.
 --
 -- KEYS, ARGV[1..3]  see prelude.lua
 -- ARGV[4]           token
@@ -12,5 +12,6 @@ for _, value in ipairs(redis.call('HVALS', owners)) do floor = math.max(floor, (
 redis.call('DEL', owners, checkpoints)
 rename('lt')
 redis.call('HSET', meta, 'floor', text(floor), 'token', ARGV[4])
+redis.call('HDEL', meta, 'feed', 'given')
 drop_plan(group)
 return 1

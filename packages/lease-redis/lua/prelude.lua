@@ -4,7 +4,9 @@
 -- KEYS[1] m   HASH  schema, gen, mv, av, l (lease clock, ms), al an ol on as (see sync.lua, ms),
 --                    n (store time of the last sync, ms: hosts of an older release count on it), floor, token,
 --                    paused (1 = yes; 0 or absent = no), lt and tt (see `rename`), lm (mv, as these scripts left it),
---                    s:HOST (incarnation of a session of this release), made (see create.lua)
+--                    s:HOST (incarnation of a session of this release), made (see create.lua),
+--                    feed (the one that the group follows, JSON: rid, name), given (1 = it was given leases, which were
+--                    not given up since)
 -- KEYS[2] hd  ZSET  host -> deadline of its session, lease-clock ms
 -- KEYS[3] hi  HASH  host -> incarnation
 -- KEYS[4] hx  HASH  host -> profile (JSON)
@@ -218,5 +220,6 @@ local function group_data(group, known_leases, known_count, known_targets)
     table_of(owners, has_leases),
     table_of(checkpoints, has_leases),
     table_of(targets, has_targets),
+    fields.feed or '', fields.given or '',
   }
 end

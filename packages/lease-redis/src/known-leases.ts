@@ -2,6 +2,7 @@ import type { HostIdentity, HostSession, Lease, LeaseGroupSnapshot } from '@tide
 import {
   leaseOf,
   parseCheckpoint,
+  parseFeed,
   parseOwner,
   replyList,
   replyNumber,
@@ -92,7 +93,8 @@ export class KnownLeases {
   take(reply: unknown): LeaseGroupSnapshot | undefined {
     const [generation, clock, membershipVersion, planVersion, paused, ...rest] = replyList(reply)
     const [deadlines, incarnations, profiles, beats, ...named] = rest
-    const [leasesName = '', targetsName = '', owners, checkpoints, targets] = named.map(replyText)
+    const [leasesName = '', targetsName = '', ...texts] = named.map(replyText)
+    const [owners, checkpoints, targets, feedText, given] = texts
     const isKnown =
       (checkpoints !== '' || leasesName === this.#leasesName) &&
       (targets !== '' || targetsName === this.#targetsName)
@@ -104,14 +106,18 @@ export class KnownLeases {
     }
     if (targets !== '') this.#setTargets(jsonList(targets), targetsName)
     const hosts = sessionsOf(textMap(incarnations), textMap(deadlines), textMap(profiles))
+    const leases = this.#view(hosts, textMap(beats))
+    const feed = parseFeed(feedText)
     return {
       clockMs: replyNumber(clock),
       membershipVersion: replyNumber(membershipVersion),
       planVersion: replyNumber(planVersion),
       generation: replyText(generation),
       paused: replyNumber(paused) === 1,
+      ...(feed === undefined ? {} : { feed }),
+      ...(given === '1' && leases.length === 0 ? { isEmptied: true } : {}),
       hosts,
-      leases: this.#view(hosts, textMap(beats)),
+      leases,
     }
   }
 

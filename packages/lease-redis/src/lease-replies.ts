@@ -4,6 +4,7 @@ import {
   parseFeedRangeId,
   type Checkpoint,
   type FeedRange,
+  type GroupFeed,
   type HostIdentity,
   type HostProfile,
   type Lease,
@@ -13,6 +14,16 @@ import { parsePosition } from './stored-position.ts'
 
 /** A script's array reply as texts and nested arrays. */
 export type ReplyList = readonly unknown[]
+
+/** The feed that a group follows; undefined where it is not said in words of these scripts. */
+export function parseFeed(text: string | undefined): GroupFeed | undefined {
+  if (!text) return undefined
+  const feed: unknown = JSON.parse(text)
+  if (typeof feed !== 'object' || feed === null || !('rid' in feed && 'name' in feed))
+    return undefined
+  const { rid, name } = feed
+  return typeof rid === 'string' && typeof name === 'string' ? { rid, name } : undefined
+}
 
 /** @throws ERR_LEASE_STORAGE: the scripts answer nothing else */
 export function replyList(reply: unknown): ReplyList {

@@ -9,6 +9,8 @@ import {
   type AcquiredLease,
   type Checkpoint,
   type CheckpointOutcome,
+  type ClaimFeedOptions,
+  type GroupFeed,
   type FeedRange,
   type HeldLease,
   type HostNote,
@@ -32,6 +34,7 @@ import { KnownLeases } from './known-leases.ts'
 import {
   leaseOf,
   parseCheckpoint,
+  parseFeed,
   replyList,
   replyNumber,
   replyText,
@@ -125,6 +128,15 @@ export class RedisLeaseGroup implements LeaseGroup {
       // Another call's answer came in between.
       this.#known.forget()
     }
+  }
+
+  async claimFeed(
+    feed: GroupFeed,
+    { insteadOf = '', signal }: ClaimFeedOptions = {},
+  ): Promise<GroupFeed> {
+    const { rid, name } = feed
+    const noted = await this.#run('claim-feed', [JSON.stringify({ rid, name }), insteadOf], signal)
+    return parseFeed(replyText(noted)) ?? feed
   }
 
   async plan(

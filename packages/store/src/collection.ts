@@ -329,6 +329,12 @@ export class Collection<T extends DocumentBody = DocumentBody>
     return readCollectionExpiry(await this.open(), options)
   }
 
+  /** Rejects with ERR_NOT_FOUND. */
+  async readRid({ signal }: RequestOptions = {}): Promise<string> {
+    signal?.throwIfAborted()
+    return (await this.open()).record.rid
+  }
+
   async readFeedRanges(options: RequestOptions = {}): Promise<readonly SourceRange[]> {
     options.signal?.throwIfAborted()
     return readSourceRanges(await this.open())

@@ -51,6 +51,8 @@ export interface FakeFeedOptions {
   measuring?: boolean | undefined
   /** Tells it from other feeds. @default 'fake-feed' */
   identity?: string | undefined
+  /** Its name, for people. @default 'fake feed' */
+  description?: string | undefined
   /** Called before each read of a page. May wait, and may throw: a fault. @default nothing */
   beforeRead?: ((range: FeedRange) => Promise<void> | void) | undefined
   /** Called after positions were joined, before the answer. May wait. @default nothing */
@@ -69,7 +71,7 @@ const STAMP = new DocumentStamp({ number: 1, rid: 'AAAAAAAAAAA=', selfLink: '' }
  */
 export class FakeFeed implements ChangeFeedSource<FakeDocument> {
   readonly identity: string
-  readonly description: string = 'fake feed'
+  readonly description: string
   readonly supports: FeedSupport
   readonly waitForChanges?: (request: FeedWaitRequest) => Promise<boolean>
   readonly positionAt?: (request: PositionAtRequest) => Promise<FeedPosition>
@@ -93,6 +95,7 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
   constructor(options: FakeFeedOptions) {
     const { clock, ranges = 4, waiting = true, childrenCarryParentChanges = true } = options
     this.identity = options.identity ?? 'fake-feed'
+    this.description = options.description ?? 'fake feed'
     this.supports = { waiting, childrenCarryParentChanges, cuttable: true }
     this.#clock = clock
     this.#beforeRead = options.beforeRead
@@ -211,6 +214,10 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     const owner = this.#find(range)
     this.#horizons.push({ range, lsn: lsn(owner.lastLsn) })
     owner.wakeAll()
+  }
+
+  async readRid(): Promise<string> {
+    return this.identity
   }
 
   async readFeedRanges(): Promise<readonly FeedRange[]> {

@@ -155,6 +155,14 @@ export interface ChangeFeedSource<T extends DocumentBody = DocumentBody> {
   readonly supports: FeedSupport
   readonly positions?: GroupPositions | undefined
 
+  /**
+   * `_rid` of the collection, as its continuations have it: a collection that is dropped and created again under its name
+   * gets another one. Groups keep it with their leases, so that none follows two feeds. Absent = this is not known, and
+   * not checked.
+   *
+   * Rejects with ERR_NOT_FOUND.
+   */
+  readRid?(options?: { signal?: AbortSignal | undefined }): Promise<string>
   /** The current ranges, in EPK order; they cover every key. */
   readFeedRanges(options?: { signal?: AbortSignal | undefined }): Promise<readonly SourceRange[]>
   /**

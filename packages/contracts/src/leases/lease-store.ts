@@ -1,6 +1,7 @@
 import type { RequestOptions } from '../documents/document-collection.ts'
 import type {
   Checkpoint,
+  GroupFeed,
   HostIdentity,
   HostProfile,
   Lease,
@@ -124,6 +125,11 @@ export interface ReconcileReply {
   readonly behind: readonly string[]
 }
 
+export interface ClaimFeedOptions extends RequestOptions {
+  /** `_rid` of the feed that this one takes the place of. @default none: what is noted stays */
+  readonly insteadOf?: string | undefined
+}
+
 /** What `declareLost` is asked for. */
 export interface LeaseLoss {
   /** What the group works on. No two of them touch: see `joinedRanges`. */
@@ -157,6 +163,12 @@ export interface LeaseGroup {
    */
   create(leases: readonly NewLease[], signal?: AbortSignal): Promise<readonly Lease[]>
   read(signal?: AbortSignal): Promise<LeaseGroupSnapshot>
+  /**
+   * Notes which feed the group follows iff nobody has yet, or the one that is noted has the `_rid` of `insteadOf`. Returns
+   * the one that is noted then. Where it replaces one the membership version rises and a hint goes out, so that the hosts
+   * of the other feed notice. `discard` forgets it. Absent where it is not kept.
+   */
+  claimFeed?(feed: GroupFeed, options?: ClaimFeedOptions): Promise<GroupFeed>
   /**
    * Replaces the targets iff `membershipVersion` is current and the stored plan is older, or the request `rebalances`. Leases
    * that are not named then have no target. Returns false if another host was first.
@@ -240,8 +252,8 @@ export interface LeaseGroup {
     signal?: AbortSignal,
   ): Promise<ReconcileReply>
   /**
-   * Deletes the group's leases and plan, unless this token was the last one used (LE-8). Epochs given
-   * later are above all earlier ones. Returns whether it discarded.
+   * Deletes the group's leases and plan, and forgets which feed it follows, unless this token was the last one used
+   * (LE-8). Epochs given later are above all earlier ones. Returns whether it discarded.
    */
   discard(token: string, signal?: AbortSignal): Promise<boolean>
   /**

@@ -86,6 +86,14 @@ export interface HostSession extends HostIdentity {
   readonly deadlineMs: number
 }
 
+/** The feed that a group follows. */
+export interface GroupFeed {
+  /** `ChangeFeedSource.readRid`. */
+  readonly rid: string
+  /** `ChangeFeedSource.description`, for people. */
+  readonly name: string
+}
+
 /** All of a group at one instant. */
 export interface LeaseGroupSnapshot {
   /** The store's lease clock, ms: monotone, jumps by at most one heartbeat. */
@@ -97,6 +105,13 @@ export interface LeaseGroupSnapshot {
   readonly generation: string
   /** True: no host is to own a lease until the group is resumed. */
   readonly paused: boolean
+  /** What the group follows. Absent = nobody has said so yet (`LeaseGroup.claimFeed`). */
+  readonly feed?: GroupFeed | undefined
+  /**
+   * True: the group was given leases, nobody discarded them, and none is left: they were deleted or written over from
+   * outside. @default false, or not known
+   */
+  readonly isEmptied?: boolean | undefined
   readonly hosts: readonly HostSession[]
   /** By id. */
   readonly leases: readonly Lease[]

@@ -95,6 +95,10 @@ class CosmosChangeFeed<T extends DocumentBody> implements ChangeFeedSource<T> {
     this.#maxItemCount = resolved.maxItemCount
   }
 
+  async readRid({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<string> {
+    return (await this.#known.facts(signal)).rid
+  }
+
   async readFeedRanges({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<
     readonly SourceRange[]
   > {

@@ -64,6 +64,10 @@ export class TidemarkChangeFeed<T extends DocumentBody> implements ChangeFeedSou
     this.#options = options
   }
 
+  async readRid({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<string> {
+    return (await this.#container.facts(signal)).rid
+  }
+
   async readFeedRanges({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<
     readonly SourceRange[]
   > {

@@ -10,6 +10,7 @@ export const LEASE_SCRIPTS = [
   'sync',
   'create',
   'read',
+  'claim-feed',
   'plan',
   'acquire',
   'checkpoint',

@@ -2,6 +2,7 @@ import {
   checkedGroupName,
   FULL_RANGE,
   feedRangeId,
+  GroupOfOtherFeedError,
   InvalidOptionError,
   LeasesChangedError,
   rangesOverlap,
@@ -23,6 +24,13 @@ import {
   requiredOption,
   type OptionRules,
 } from '@tidemark/contracts/internal'
+import {
+  followFeed,
+  groupFeedOf,
+  otherFeedOf,
+  refuseOtherFeed,
+} from '../bootstrapping/follow-feed.ts'
+import { keysNotIn } from '../lease-stores/keys-not-in.ts'
 import { createLeasesAt } from './create-leases-at.ts'
 import type { WantedPosition } from './cut-lease.ts'
 import { groupStatus, liveOwner, type GroupStatus } from './group-status.ts'
@@ -57,6 +65,11 @@ export interface SeekOptions {
   readonly to: StartPosition
   /** Only keys in these ranges. Leases that also have other keys are split. @default all keys of the group */
   readonly ranges?: readonly FeedRange[] | undefined
+  /**
+   * If the group follows another feed, such as a collection of this name that was dropped: `move` makes it follow `feed`
+   * from the position on; hosts that still read the other feed stop. @default 'refuse': ERR_GROUP_OF_OTHER_FEED
+   */
+  readonly ofOtherFeed?: 'refuse' | 'move' | undefined
 }
 
 const RULES: OptionRules<ProcessorGroupOptions> = {
@@ -135,9 +148,11 @@ export class ProcessorGroup implements AsyncDisposable {
    * delivered again, in order; if you move it ahead, they are skipped. The group is paused meanwhile, so that current
    * batches end first. The numbers of attempts start again from 0. Returns what was done to each lease, in EPK order.
    *
+   * If all leases of the group were deleted from outside, it gets new ones at the position.
+   *
    * Many leases move in several atomic steps. If one fails, the earlier steps stay done; repeat the call. Rejects
    * with ERR_INVALID_OPTION when there are no such leases, ERR_INVALID_CONTINUATION,
-   * ERR_LEASES_CHANGED.
+   * ERR_GROUP_OF_OTHER_FEED, ERR_LEASES_CHANGED.
    */
   async seek(to: SeekOptions, options: MoveOptions = {}): Promise<readonly MovedLease[]> {
     // What is wrong is told before anything is paused.
@@ -190,7 +205,7 @@ export class ProcessorGroup implements AsyncDisposable {
    * split or merged since, leases are split so that each key continues exactly at its position. Keys that are not in
    * the snapshot keep their positions. Otherwise like `seek`.
    *
-   * If the group has no leases, they are created, provided that the snapshot covers every key.
+   * If the group has no leases, they are created, provided that the snapshot covers every key. Rejects as `seek` does.
    */
   async restore(
     snapshot: PositionsSnapshot,
@@ -219,20 +234,38 @@ export class ProcessorGroup implements AsyncDisposable {
   }
 
   async #seek(
-    { to, ranges = [FULL_RANGE] }: SeekOptions,
+    { to, ranges = [FULL_RANGE], ofOtherFeed = 'refuse' }: SeekOptions,
     purpose: MovePositionsOptions['purpose'],
     signal: AbortSignal | undefined,
   ): Promise<readonly MovedLease[]> {
     const feed = this.#feed('seek')
     const start = checkedStart('to', to)
     const group = await this.#open(signal)
-    const { leases } = await group.read(signal)
+    const snapshot = await group.read(signal)
+    const { leases, isEmptied = false } = snapshot
     const wanted = checkedRanges(ranges).map((range) => ({ range, start }))
-    if (!leases.some(({ range }) => wanted.some((one) => rangesOverlap(one.range, range)))) {
-      throw this.#noLease(ranges.map(feedRangeId).join(', '), leases)
-    }
+    const overlap = leases.some(({ range }) =>
+      wanted.some((one) => rangesOverlap(one.range, range)),
+    )
+    if (!overlap && !isEmptied) throw this.#noLease(ranges.map(feedRangeId).join(', '), leases)
     const waiting = signal ?? new AbortController().signal
-    return movePositions(wanted, this.#parts({ group, feed, purpose }), waiting)
+    const parts = this.#parts({ group, feed, purpose })
+    const own = await groupFeedOf(feed, signal)
+    const other = own && otherFeedOf(snapshot, own.rid)
+    if (own !== undefined && other !== undefined) {
+      const isWhole = keysNotIn([FULL_RANGE], ranges).length === 0
+      if (ofOtherFeed === 'refuse' || !isWhole) {
+        throw new GroupOfOtherFeedError({ group: this.group, follows: other, feed: own })
+      }
+      if (purpose === 'move') await group.claimFeed?.(own, { insteadOf: other.rid, signal })
+    }
+    if (isEmptied) {
+      const created = await createLeasesAt(wanted, parts, waiting)
+      if (created !== 'lost') return created
+    }
+    const moved = await movePositions(wanted, parts, waiting)
+    // LSNs of another feed are not to be compared.
+    return other === undefined ? moved : moved.map((one) => ({ ...one, fromLsn: undefined }))
   }
 
   async #restore(
@@ -248,7 +281,10 @@ export class ProcessorGroup implements AsyncDisposable {
     })
     const parts = this.#parts({ group, feed, purpose })
     const waiting = signal ?? new AbortController().signal
-    if ((await group.read(signal)).leases.length === 0) {
+    const present = await group.read(signal)
+    if (purpose === 'move') await followFeed(present, { feed, group }, signal)
+    else await refuseOtherFeed(present, { feed, group: this.group }, signal)
+    if (present.leases.length === 0) {
       const created = await createLeasesAt(wanted, parts, waiting)
       if (created !== 'lost') return created
     }

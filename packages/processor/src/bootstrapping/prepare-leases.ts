@@ -1,6 +1,7 @@
 import {
   FULL_RANGE,
   InvalidOptionError,
+  LeasesVanishedError,
   feedRangeId,
   parseFeedRangeId,
   rangeContains,
@@ -13,6 +14,7 @@ import {
   type SourceRange,
   type StartPosition,
 } from '@tidemark/contracts'
+import { followFeed } from './follow-feed.ts'
 import type { LeaseMirror } from './lease-mirror.ts'
 import { loseDamagedLeases } from './lose-damaged-leases.ts'
 import type { PreparedLeases } from './prepared-leases.ts'
@@ -46,9 +48,11 @@ export interface PrepareLeasesOptions<T extends DocumentBody> {
  * A group without leases of which the mirror has positions is no new one: it has lost them, and never
  * starts over; see `recoverLeases`. Except when leases are discarded with a token that is new.
  *
- * Rejects with ERR_INVALID_CONTINUATION when a given start continuation does not fit, with
- * ERR_INVALID_OPTION when `partitionKeyRangeId` is unknown or the group works on other ranges, and
- * with ERR_LEASES_VANISHED when lost leases cannot be created again.
+ * Nor does a group of which the lease store knows that it had some, where nobody knows how far they had come.
+ *
+ * Rejects with ERR_GROUP_OF_OTHER_FEED when the group follows another feed, with ERR_INVALID_CONTINUATION when a given
+ * start continuation does not fit, with ERR_INVALID_OPTION when `partitionKeyRangeId` is unknown or the group works on
+ * other ranges, and with ERR_LEASES_VANISHED when lost leases cannot be created again.
  */
 export function prepareLeases<T extends DocumentBody>(
   options: PrepareLeasesOptions<T>,
@@ -67,8 +71,11 @@ async function prepareOnce<T extends DocumentBody>(
   const isDiscarded = discardToken !== undefined && (await mirror?.knowsDiscard(discardToken))
   const newToken = isDiscarded === true ? undefined : discardToken
   if (newToken !== undefined) await group.discard(newToken, signal)
-  const { leases, generation } = await group.read(signal)
+  const snapshot = await group.read(signal)
+  const { leases, generation } = snapshot
+  const followed = await followFeed(snapshot, options, signal)
   const isLost = leases.length === 0 && told.length > 0 && newToken === undefined
+  if (snapshot.isEmptied === true && !isLost) throw emptied(group.group, feed)
   // Checked even where stored leases win: a wrong continuation is a mistake either way.
   const isNeeded = leases.length === 0 || (typeof start === 'object' && 'continuation' in start)
   const present =
@@ -90,7 +97,16 @@ async function prepareOnce<T extends DocumentBody>(
   if (partitionKeyRangeId !== undefined) refuseOthers(prepared, present, partitionKeyRangeId)
   const flush = async (): Promise<void> => group.flush?.(signal)
   await mirror?.cover(prepared, { told, areNew, discardToken: newToken, flush })
-  return { kind: 'ready', generation, leases: prepared, origin: areNew ? 'started' : 'found' }
+  const origin = areNew ? 'started' : 'found'
+  return { kind: 'ready', generation, leases: prepared, feed: followed, origin }
+}
+
+function emptied<T extends DocumentBody>(group: string, feed: ChangeFeedSource<T>): Error {
+  return new LeasesVanishedError(
+    `group ${JSON.stringify(group)} had leases, which were deleted or written over, and ${feed.description} does not ` +
+      'know where it stood; refusing to start from "now". Restore a snapshot of its positions, or let it begin where its ' +
+      'start options say, with a new token in hostOptions.discardExistingLeases',
+  )
 }
 
 /** As many for each range as it is to have. Rejects with ERR_INVALID_CONTINUATION when the start does not fit. */

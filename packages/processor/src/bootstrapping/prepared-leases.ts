@@ -1,4 +1,4 @@
-import type { Lease } from '@tidemark/contracts'
+import type { GroupFeed, Lease } from '@tidemark/contracts'
 import type { LeaseSetDamage } from '../lease-stores/lease-set-damage.ts'
 
 /** How a group was found, or left. */
@@ -8,6 +8,8 @@ export type PreparedLeases =
       /** Of the store's data in which the leases are. */
       readonly generation: string
       readonly leases: readonly Lease[]
+      /** What the group follows, where that is kept. */
+      readonly feed: GroupFeed | undefined
       /** There already; made where a new group begins; made where the group stood before they were lost. */
       readonly origin: 'found' | 'started' | 'recovered'
     }

@@ -11,6 +11,7 @@ import {
   type StartPosition,
 } from '@tidemark/contracts'
 import { keysNotIn } from '../lease-stores/keys-not-in.ts'
+import { followFeed } from './follow-feed.ts'
 import type { LeaseMirror } from './lease-mirror.ts'
 import { loseDamagedLeases, type DamagedLeasesOptions } from './lose-damaged-leases.ts'
 import type { PreparedLeases } from './prepared-leases.ts'
@@ -56,10 +57,12 @@ async function recoverOnce<T extends DocumentBody>(
   signal: AbortSignal,
 ): Promise<PreparedLeases> {
   const { group, mirror, mayCreateIn, unreported } = options
-  const { leases, generation } = await group.read(signal)
+  const snapshot = await group.read(signal)
+  const { leases, generation } = snapshot
+  const followed = await followFeed(snapshot, options, signal)
   if (leases.length > 0) {
     const lost = await loseDamagedLeases(leases, options, signal)
-    return lost ?? { kind: 'ready', generation, leases, origin: 'found' }
+    return lost ?? { kind: 'ready', generation, leases, feed: followed, origin: 'found' }
   }
   if (generation !== mayCreateIn) return { kind: 'lost', generation }
   if (unreported.length > 0) await mirror.report(unreported)
@@ -67,7 +70,7 @@ async function recoverOnce<T extends DocumentBody>(
   const places = await leasesOf(await mirror.read(), options, signal)
   const next = places.map((place) => ({ ...place, epoch: epochOf(place.range) }))
   const created = await group.create(next, signal)
-  return { kind: 'ready', generation, leases: created, origin: 'recovered' }
+  return { kind: 'ready', generation, leases: created, feed: followed, origin: 'recovered' }
 }
 
 /** One lease for each part of the keys that has one position and lies in one present range. */

@@ -22,6 +22,7 @@ import {
   requiredOption,
   type OptionRules,
 } from '@tidemark/contracts/internal'
+import { refuseOtherFeed } from '../bootstrapping/follow-feed.ts'
 import { feedModeOf } from '../administration/feed-mode-of.ts'
 import { byKeys } from '../lease-stores/keys-not-in.ts'
 import { CatchUp } from './catch-up.ts'
@@ -109,7 +110,7 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
    * the feed is written, each range is exact for its own moment.
    *
    * Rejects with what the lease store says (ERR_LEASE_STORE_UNAVAILABLE, ERR_LEASE_STORAGE), with the feed's
-   * failures, with ERR_INVALID_OPTION for a bad `limit`, and with the signal's reason.
+   * failures, with ERR_GROUP_OF_OTHER_FEED, with ERR_INVALID_OPTION for a bad `limit`, and with the signal's reason.
    */
   async estimate(options: EstimateOptions = {}): Promise<FeedEstimate> {
     const limit = wholeNumber({ limit: options.limit ?? DEFAULT_LIMIT })
@@ -159,6 +160,7 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
   async #estimateOnce(request: MeasureRequest): Promise<FeedEstimate> {
     const { feed } = this.#options
     const snapshot = await this.#readLeases(request.signal)
+    await refuseOtherFeed(snapshot, { feed, group: this.group }, request.signal)
     const present =
       snapshot.leases.length === 0 ? [] : await feed.readFeedRanges({ signal: request.signal })
     const found = await this.#estimateLeases(snapshot, present, request)

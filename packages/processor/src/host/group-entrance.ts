@@ -3,6 +3,7 @@ import {
   type AnnouncedPresence,
   type DocumentBody,
   type FeedRange,
+  type GroupFeed,
   type LeaseGroup,
 } from '@tidemark/contracts'
 import { LeaseMirror, type MirrorFailure } from '../bootstrapping/lease-mirror.ts'
@@ -27,6 +28,8 @@ export interface EnteredGroup {
   readonly group: LeaseGroup
   /** Of the store's data in which the leases are. */
   readonly generation: string
+  /** What the group follows, where that is kept. */
+  readonly feed: GroupFeed | undefined
   /** What the group works on. No two of them touch. */
   readonly keys: readonly FeedRange[]
   /** Of this process, where its death would show. To be closed by whoever gets it. */
@@ -177,7 +180,7 @@ export class GroupEntrance<T extends DocumentBody> {
 
   #entered(
     group: LeaseGroup,
-    { generation, leases, origin }: Extract<PreparedLeases, { kind: 'ready' }>,
+    { generation, leases, feed, origin }: Extract<PreparedLeases, { kind: 'ready' }>,
   ): Omit<EnteredGroup, 'presence'> {
     const loss = this.#loss
     if (loss !== undefined) {
@@ -193,7 +196,7 @@ export class GroupEntrance<T extends DocumentBody> {
         durationMs,
       })
     }
-    return { group, generation, keys: joinedRanges(leases.map(({ range }) => range)) }
+    return { group, generation, feed, keys: joinedRanges(leases.map(({ range }) => range)) }
   }
 
   #noteLoss(generation: string): void {

@@ -5,6 +5,7 @@ import {
   type AnnouncedPresence,
   type DocumentBody,
   type FeedRange,
+  type GroupFeed,
   type GroupPosition,
   type HeldLease,
   type Lease,
@@ -35,6 +36,8 @@ export interface HostLifeOptions<T extends DocumentBody> {
   readonly group: LeaseGroup
   /** Of the store's data that its leases are in. */
   readonly generation: string
+  /** What the group follows, where that is kept. */
+  readonly feed: GroupFeed | undefined
   /** What the group works on. */
   readonly keys: readonly FeedRange[]
   /** Closed at the end. */
@@ -202,7 +205,7 @@ export class HostLife<T extends DocumentBody> {
 
   #newCoordinator(group: LeaseGroup): LeaseCoordinator {
     const { clock, random, hostName, ...options } = this.#options
-    const { presence } = this.#parts
+    const { feed, presence } = this.#parts
     return new LeaseCoordinator({
       core: {
         host: hostName,
@@ -223,6 +226,7 @@ export class HostLife<T extends DocumentBody> {
         shutdownTimeoutMs: options.shutdownTimeoutMs,
         refusalMs: options.refusalMs,
         generation: this.#parts.generation,
+        followed: feed && { group: options.group, feed },
         keys: this.#parts.keys,
       },
       group,

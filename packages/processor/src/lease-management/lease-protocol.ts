@@ -5,6 +5,7 @@ import type {
   CheckpointRequest,
   CloseReason,
   FeedRange,
+  GroupFeed,
   HeldLease,
   HostIdentity,
   HostProfile,
@@ -44,6 +45,8 @@ export interface LeaseCoreOptions {
   readonly refusalMs: number
   /** Of the store's data that the group was found in: an answer out of other data means that it is lost. */
   readonly generation?: string | undefined
+  /** What the group follows. @default not known, and not watched */
+  readonly followed?: { readonly group: string; readonly feed: GroupFeed } | undefined
   /** What the group works on, as of `SyncRequest`: leases that do not cover it exactly once are damaged. @default not known */
   readonly keys?: readonly FeedRange[] | undefined
 }

@@ -1,4 +1,5 @@
 import {
+  GroupOfOtherFeedError,
   HostReplacedError,
   LeasesVanishedError,
   type AcquiredLease,
@@ -166,6 +167,7 @@ function readDone(
   { nowMs, jitter }: AnswerTime,
 ): void {
   if (generationChanged(core, snapshot.generation, nowMs)) return
+  if (followsOther(core, snapshot)) return
   if (core.session.status === 'fenced') {
     rejoinOrYield(core, snapshot)
     return
@@ -271,6 +273,15 @@ function generationChanged(core: CoreState, generation: string, nowMs: number): 
       `the lease store lost its data (generation ${known} became ${generation}); refusing to start from "now"`,
     ),
   )
+  return true
+}
+
+/** Somebody moved the group to another feed on purpose: its positions are not of this host's. */
+function followsOther(core: CoreState, { feed: follows }: LeaseGroupSnapshot): boolean {
+  const { followed } = core.options
+  if (followed === undefined || follows === undefined) return false
+  if (follows.rid === followed.feed.rid) return false
+  core.stop(new GroupOfOtherFeedError({ ...followed, follows }))
   return true
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import {
   parseFeedRangeId,
   type Checkpoint,
+  type GroupFeed,
   type HostIdentity,
   type HostProfile,
   type Lease,
@@ -63,6 +64,8 @@ export interface GroupHead {
   readonly discardToken: string | undefined
   /** No plan names a host until the group is resumed. */
   readonly paused: boolean
+  /** What the group follows; undefined = nobody has said so yet. */
+  readonly feed: GroupFeed | undefined
   readonly sessions: ReadonlyMap<string, SessionRecord>
 }
 
@@ -70,6 +73,8 @@ export interface GroupHead {
 export interface LeaseGroupState {
   readonly head: GroupHead
   readonly leases: ReadonlyMap<string, LeaseRecord>
+  /** It was given leases, which were not given up since: if there are none, somebody took them away. */
+  readonly wasGivenLeases: boolean
   /** The plan: lease id to host. */
   readonly targets: ReadonlyMap<string, string>
 }
@@ -106,12 +111,14 @@ export function newGroupHead(generation: string): GroupHead {
     epochFloor: 0,
     discardToken: undefined,
     paused: false,
+    feed: undefined,
     sessions: new Map(),
   }
 }
 
 export function newGroupState(generation: string): LeaseGroupState {
-  return { head: newGroupHead(generation), leases: new Map(), targets: new Map() }
+  const head = newGroupHead(generation)
+  return { head, leases: new Map(), wasGivenLeases: false, targets: new Map() }
 }
 
 /** The state after the changes. Copies what changes and nothing else. */
@@ -125,7 +132,13 @@ export function applyChanges(
     after = new Map([...after].filter(([id]) => !removed.has(id)))
   }
   if (leases !== undefined) after = new Map([...after, ...leases])
-  return { head: head ?? state.head, leases: after, targets: targets ?? state.targets }
+  const keptLeases = deleteLeases !== true && state.wasGivenLeases
+  return {
+    head: head ?? state.head,
+    leases: after,
+    wasGivenLeases: keptLeases || (leases !== undefined && leases.size > 0),
+    targets: targets ?? state.targets,
+  }
 }
 
 /** Whether this incarnation's session is the host's present one. Says nothing about its deadline. */
@@ -173,7 +186,7 @@ export function leaseViews(state: LeaseGroupState): readonly Lease[] {
 
 /** What `LeaseGroup.read` answers. */
 export function readGroup(state: LeaseGroupState): LeaseGroupSnapshot {
-  const { clockMs, membershipVersion, planVersion, generation, paused, sessions } = state.head
+  const { clockMs, membershipVersion, planVersion, generation, paused, feed, sessions } = state.head
   const hosts = [...sessions.values()]
     .sort((a, b) => (a.host < b.host ? -1 : 1))
     .map(({ host, incarnation, profile, deadlineMs }) => ({
@@ -183,5 +196,16 @@ export function readGroup(state: LeaseGroupState): LeaseGroupSnapshot {
       deadlineMs,
     }))
   const leases = leaseViews(state)
-  return { clockMs, membershipVersion, planVersion, generation, paused, hosts, leases }
+  const isEmptied = state.wasGivenLeases && leases.length === 0
+  return {
+    clockMs,
+    membershipVersion,
+    planVersion,
+    generation,
+    paused,
+    ...(feed === undefined ? {} : { feed }),
+    ...(isEmptied ? { isEmptied } : {}),
+    hosts,
+    leases,
+  }
 }

@@ -1,6 +1,7 @@
 import {
   checkedNewLeases,
   feedRangeId,
+  type GroupFeed,
   type Lease,
   type LeaseLoss,
   type NewLease,
@@ -50,10 +51,26 @@ export function discardLeases(
   if (head.discardToken === token) return { changes: {}, reply: false }
   const { head: planned, hints } = withoutPlan(head)
   const epochFloor = highestEpoch(head, leases.values())
-  const after = { ...planned, epochFloor, discardToken: token }
+  const after = { ...planned, epochFloor, discardToken: token, feed: undefined }
   return {
     changes: { head: after, deleteLeases: true, targets: new Map(), hints },
     reply: true,
+  }
+}
+
+/** `LeaseGroup.claimFeed`. */
+export function claimGroupFeed(
+  head: GroupHead,
+  feed: GroupFeed,
+  insteadOf: string | undefined,
+): LeaseGroupStep<GroupFeed> {
+  const { feed: noted } = head
+  if (noted !== undefined && noted.rid !== insteadOf) return { changes: {}, reply: noted }
+  if (noted === undefined) return { changes: { head: { ...head, feed } }, reply: feed }
+  const membershipVersion = head.membershipVersion + 1
+  return {
+    changes: { head: { ...head, feed, membershipVersion }, hints: ['membership'] },
+    reply: feed,
   }
 }
 

@@ -7,6 +7,8 @@ import {
   type AcquiredLease,
   type CheckpointOutcome,
   type Clock,
+  type ClaimFeedOptions,
+  type GroupFeed,
   type HostNote,
   type HostSummary,
   type Lease,
@@ -33,7 +35,12 @@ import {
 } from './lease-group-state.ts'
 import { SUMMARIES_KEPT, withSummary, withTransitions } from './kept-notes.ts'
 import { LeaseMemory, type MemoryGroup } from './lease-memory.ts'
-import { createLeases, declareLeasesLost, discardLeases } from './lease-set-model.ts'
+import {
+  claimGroupFeed,
+  createLeases,
+  declareLeasesLost,
+  discardLeases,
+} from './lease-set-model.ts'
 import { planGroup, setGroupPaused, syncGroup } from './membership-model.ts'
 import {
   acquireLeases,
@@ -178,6 +185,12 @@ class MemoryLeaseGroup implements LeaseGroup {
       changes: {},
       reply: readGroup(state),
     }))
+  }
+
+  claimFeed(feed: GroupFeed, { insteadOf, signal }: ClaimFeedOptions = {}): Promise<GroupFeed> {
+    return this.#run('claimFeed', undefined, signal, ({ head }) =>
+      claimGroupFeed(head, feed, insteadOf),
+    )
   }
 
   plan(request: PlanRequest, signal?: AbortSignal): Promise<boolean> {

@@ -121,6 +121,9 @@ export class GatedLeaseStore implements LeaseStore {
       sync: (request, s) => pass(`sync:${request.intent}`, () => group.sync(request, s)),
       create: (leases, s) => pass('create', () => group.create(leases, s)),
       read: (s) => pass('read', () => group.read(s)),
+      ...(group.claimFeed && {
+        claimFeed: (feed, given) => pass('claimFeed', () => group.claimFeed!(feed, given)),
+      }),
       plan: (request, s) => pass('plan', () => group.plan(request, s)),
       acquire: (request, s) => pass('acquire', () => group.acquire(request, s)),
       checkpoint: (request, s) => pass('checkpoint', () => group.checkpoint(request, s)),
@@ -174,6 +177,7 @@ export class GatedFeed<T extends DocumentBody> implements ChangeFeedSource<T> {
   readonly identity: string
   readonly description: string
   readonly supports: FeedSupport
+  readonly readRid?: (options?: RequestOptions) => Promise<string>
   readonly waitForChanges?: (request: FeedWaitRequest) => Promise<boolean>
   readonly positionAt?: (request: PositionAtRequest) => Promise<FeedPosition>
   readonly measureLag?: (request: FeedLagRequest) => Promise<FeedLag>
@@ -189,6 +193,9 @@ export class GatedFeed<T extends DocumentBody> implements ChangeFeedSource<T> {
     this.supports = inner.supports
     this.#inner = inner
     this.#gate = gate
+    if (inner.readRid !== undefined) {
+      this.readRid = (options) => this.#pass(() => inner.readRid!(options))
+    }
     if (inner.waitForChanges !== undefined) {
       this.waitForChanges = (request) => this.#pass(() => inner.waitForChanges!(request))
     }

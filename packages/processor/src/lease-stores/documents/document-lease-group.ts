@@ -2,6 +2,8 @@ import type {
   AcquiredLease,
   BatchOperation,
   CheckpointOutcome,
+  ClaimFeedOptions,
+  GroupFeed,
   HostNote,
   HostSummary,
   Lease,
@@ -17,7 +19,7 @@ import type {
   SyncRequest,
 } from '@tidemark/contracts'
 import { readGroup, type LeaseGroupStep, type LeaseRecord } from '../lease-group-state.ts'
-import { declareLeasesLost, discardLeases } from '../lease-set-model.ts'
+import { claimGroupFeed, declareLeasesLost, discardLeases } from '../lease-set-model.ts'
 import { planGroup, setGroupPaused, syncGroup } from '../membership-model.ts'
 import {
   acquireLeases,
@@ -84,6 +86,18 @@ export class DocumentLeaseGroup implements LeaseGroup {
       const view = await this.#partition.readAll(signal)
       this.#remember(view)
       return readGroup(view.state)
+    }, signal)
+  }
+
+  claimFeed(feed: GroupFeed, { insteadOf, signal }: ClaimFeedOptions = {}): Promise<GroupFeed> {
+    const partition = this.#partition
+    return partition.retryLostRaces(async () => {
+      const view = await partition.readGroup(signal)
+      const { changes, reply } = claimGroupFeed(view.head, feed, insteadOf)
+      if (changes.head !== undefined) {
+        await partition.commit([partition.replaceGroup(view, { head: changes.head })], signal)
+      }
+      return reply
     }, signal)
   }
 

@@ -6,6 +6,7 @@ import {
   type BatchAttempts,
   type Checkpoint,
   type DocumentBody,
+  type GroupFeed,
   type HostProfile,
   type PkRangeId,
 } from '@tidemark/contracts'
@@ -30,7 +31,7 @@ export const NOTES_PARTITION = '$notes'
 
 /** Heartbeats read and write it; it is small whatever the number of leases. */
 export interface GroupDocument
-  extends DocumentBody, Omit<GroupHead, 'sessions' | 'seenMs' | 'ahead' | 'paused'> {
+  extends DocumentBody, Omit<GroupHead, 'sessions' | 'seenMs' | 'ahead' | 'paused' | 'feed'> {
   readonly partitionKey: string
   readonly kind: 'group'
   readonly schema: number
@@ -38,6 +39,8 @@ export interface GroupDocument
   readonly ahead?: ClockAhead
   /** Absent = false. */
   readonly paused?: boolean
+  /** Absent = no host of this release or a later one has begun yet. */
+  readonly feed?: GroupFeed
   readonly sessions: readonly StoredSession[]
   /** Names the set of leases that counts; absent when the group has none. */
   readonly set?: string
@@ -116,7 +119,7 @@ export interface StoredGroup {
 
 export function groupDocument(group: string, stored: StoredGroup): GroupDocument {
   const { head, set, setVersion, discarding, creating } = stored
-  const { seenMs, ahead, sessions, ...rest } = head
+  const { seenMs, ahead, feed, sessions, ...rest } = head
   return {
     id: GROUP_ID,
     partitionKey: group,
@@ -125,6 +128,7 @@ export function groupDocument(group: string, stored: StoredGroup): GroupDocument
     ...rest,
     ...(seenMs === undefined ? {} : { seenMs }),
     ...(ahead === undefined ? {} : { ahead }),
+    ...(feed === undefined ? {} : { feed }),
     sessions: [...sessions.values()].map(storedSession),
     ...(set === undefined ? {} : { set }),
     setVersion,
@@ -148,6 +152,7 @@ export function parseGroupDocument(document: DocumentBody): StoredGroup {
       epochFloor: document.epochFloor,
       discardToken: document.discardToken,
       paused: document.paused ?? false,
+      feed: isGroupFeed(document.feed) ? document.feed : undefined,
       sessions: new Map(sessions.map((session) => [session.host, parseSession(session)])),
     },
     set,
@@ -297,6 +302,14 @@ function isGroupDocument(document: DocumentBody): document is GroupDocument {
     isClaim(property(document, 'creating')) &&
     Array.isArray(sessions) &&
     sessions.every(isSession)
+  )
+}
+
+function isGroupFeed(value: unknown): value is GroupFeed {
+  return (
+    isObject(value) &&
+    typeof property(value, 'rid') === 'string' &&
+    typeof property(value, 'name') === 'string'
   )
 }
 

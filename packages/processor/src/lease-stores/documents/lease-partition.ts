@@ -144,7 +144,8 @@ export class LeasePartition {
     }
     const targets = plan ? parsePlanDocument(plan, stored.set) : new Map<string, string>()
     const etag = groupDocumentRead?._etag
-    const state = { head: stored.head, leases, targets }
+    const wasGivenLeases = stored.set !== undefined
+    const state = { head: stored.head, leases, wasGivenLeases, targets }
     return { ...stored, etag, storeTimeUs, state, etags, strays, unreadable }
   }
 

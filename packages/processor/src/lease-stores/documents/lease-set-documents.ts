@@ -168,7 +168,7 @@ function isClaimed({ creating, set, storeTimeUs }: GroupView, { handle }: LeaseP
 
 function viewsOf(head: GroupHead, records: readonly LeaseRecord[]): readonly Lease[] {
   const leases = new Map(records.map((record) => [record.id, record]))
-  return leaseViews({ head, leases, targets: new Map() })
+  return leaseViews({ head, leases, wasGivenLeases: true, targets: new Map() })
 }
 
 function documentIds({ strays }: PartitionView): readonly string[] {

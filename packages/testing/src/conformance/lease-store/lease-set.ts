@@ -50,6 +50,35 @@ export function describeLeaseSet(suite: LeaseStoreSuite): void {
       expect(acquired.map(({ epoch }) => epoch)[1]).toBeLessThan(ahead)
     })
 
+    test('LE-17 the first feed that claims a group is noted, over loss and pause, until it is replaced by name or discarded', async () => {
+      const { one, two } = await suite.group()
+      // A store need not keep it: nothing is checked then.
+      if (one.claimFeed === undefined || two.claimFeed === undefined) return
+      const orders = { rid: 'AAAAAIAAAAE=', name: 'shop/"orders" é' }
+      const customers = { rid: 'AAAAAIAAAAI=', name: 'shop/customers' }
+      expect((await one.read()).feed).toBeUndefined()
+      const claims = await Promise.all([one.claimFeed(orders), two.claimFeed(customers)])
+      const [noted] = claims
+      expect(claims).toEqual([noted, noted])
+      expect([orders, customers]).toContainEqual(noted)
+      const other = noted?.rid === orders.rid ? customers : orders
+      await one.create(newLeases(2).slice(1))
+      await two.setPaused(true)
+      await two.declareLost({ keys: [FULL_RANGE], generation: 'after' })
+      expect((await two.read()).feed).toEqual(noted)
+      expect(await two.claimFeed(other, { insteadOf: other.rid })).toEqual(noted)
+      const { membershipVersion } = await one.read()
+      expect(await two.claimFeed(other, { insteadOf: noted!.rid })).toEqual(other)
+      expect(await one.read()).toMatchObject({
+        feed: other,
+        membershipVersion: membershipVersion + 1,
+      })
+      expect(await one.claimFeed(noted!)).toEqual(other)
+      await one.discard('x')
+      expect((await two.read()).feed).toBeUndefined()
+      expect(await one.claimFeed(noted!)).toEqual(noted)
+    })
+
     test('a set that covers its keys exactly once cannot be declared lost; one that does not goes as a whole', async () => {
       const { one, two } = await suite.group()
       const keys = [FULL_RANGE]

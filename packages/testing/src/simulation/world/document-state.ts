@@ -36,6 +36,7 @@ export class DocumentState {
     this.#state = {
       head: group === undefined ? newGroupState('').head : this.#head(group),
       leases: new Map(leases.map((one) => [String(one['leaseId']), this.#lease(one)])),
+      wasGivenLeases: set !== undefined,
       targets: new Map(plan === undefined ? [] : targetsOf(plan)),
     }
     return this.#state
