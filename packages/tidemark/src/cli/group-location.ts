@@ -5,6 +5,9 @@ import type { Store } from '@tidemark/store'
 import {
   collectionsByRid,
   followedCollection,
+  followedIn,
+  namesakeOf,
+  type Followed,
   type NamedCollection,
 } from '../inspection/followed-collections.ts'
 import { leaseLocations, openLeases } from './lease-location.ts'
@@ -25,7 +28,8 @@ export interface GroupOptions extends LeaseOptions {
 export interface FoundGroup {
   readonly group: ProcessorGroup
   readonly store: Store | undefined
-  /** Undefined when it is not in the given store. */
+  readonly follows: Followed
+  /** The one that has its name now, if it was dropped. Undefined when neither is in the given store. */
   readonly followed: NamedCollection | undefined
 }
 
@@ -65,17 +69,18 @@ export async function withGroup<Result>(
       : await openExistingStore(options.store, { maintenance: 'manual' })
   const location = await locationOf(options, store)
   await using leases = await openLeases(location, { store, missing: 'fail' })
-  const continuations = options.continuations ?? (await positionsOf(leases.store, options.group))
-  const followed =
-    store === undefined
-      ? undefined
-      : followedCollection(await collectionsByRid(store), continuations)
+  const { continuations } = options
+  const noted = await followedBy(leases.store, options.group)
+  const follows = continuations === undefined ? noted : { ...noted, continuations }
+  const collections =
+    store === undefined ? new Map<string, NamedCollection>() : await collectionsByRid(store)
+  const followed = followedCollection(collections, follows) ?? namesakeOf(collections, follows)
   await using group = new ProcessorGroup({
     leases: leases.store,
     group: options.group,
     feed: followed?.collection,
   })
-  return await act({ group, store, followed })
+  return await act({ group, store, follows, followed })
 }
 
 /** The only place with leases of the group. To get its first leases, a group needs an explicit place. */
@@ -105,12 +110,11 @@ async function locationOf(
   throw new InvalidOptionError(`there is no group ${shown} with leases; ${others}`)
 }
 
-/** Continuations of the leases of a group, which exists: to open a missing one would create it. */
-export async function positionsOf(leases: LeaseStore, group: string): Promise<readonly string[]> {
+/** What a group follows, which exists: to open a missing one would create it. */
+export async function followedBy(leases: LeaseStore, group: string): Promise<Followed> {
   const opened = await leases.openGroup(group)
   try {
-    const snapshot = await opened.read()
-    return snapshot.leases.map(({ checkpoint }) => checkpoint.continuation)
+    return followedIn(await opened.read())
   } finally {
     await opened.close()
   }

@@ -1,4 +1,9 @@
-import { decodeContinuation, errorCode } from '@tidemark/contracts'
+import {
+  decodeContinuation,
+  errorCode,
+  type GroupFeed,
+  type LeaseGroupSnapshot,
+} from '@tidemark/contracts'
 import type { Collection, Store } from '@tidemark/store'
 
 /** A collection with its `database/collection`. */
@@ -21,11 +26,25 @@ export async function collectionsByRid(
   return found
 }
 
-/** The collection of these positions. Undefined when it is not in this store. */
+/** What tells which collection a group follows. */
+export interface Followed {
+  /** What the lease store has noted. */
+  readonly feed?: GroupFeed | undefined
+  /** Positions of its leases. */
+  readonly continuations: readonly string[]
+}
+
+export function followedIn({ feed, leases }: LeaseGroupSnapshot): Followed {
+  return { feed, continuations: leases.map(({ checkpoint }) => checkpoint.continuation) }
+}
+
+/** The collection that a group follows. Undefined when it is not in this store. */
 export function followedCollection(
   collections: ReadonlyMap<string, NamedCollection>,
-  continuations: readonly string[],
+  { feed, continuations }: Followed,
 ): NamedCollection | undefined {
+  const noted = feed && collections.get(feed.rid)
+  if (noted !== undefined) return noted
   for (const continuation of continuations) {
     try {
       const found = collections.get(decodeContinuation(continuation).collectionRid)
@@ -36,4 +55,12 @@ export function followedCollection(
     }
   }
   return undefined
+}
+
+/** The collection that has the name now of the one that a group follows: it was dropped and created again. */
+export function namesakeOf(
+  collections: ReadonlyMap<string, NamedCollection>,
+  { feed }: Followed,
+): NamedCollection | undefined {
+  return [...collections.values()].find(({ name }) => name === feed?.name)
 }

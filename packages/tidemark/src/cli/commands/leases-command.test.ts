@@ -135,6 +135,50 @@ test('ls shows keys whose lease somebody deleted, and where the group stood ther
   expect(Number(missing?.['lsn'])).toBeGreaterThan(0)
 })
 
+test('LE-17 a collection that was created again gets nothing of the old group; ls and lag say why, and reset starts it', async () => {
+  const { stop } = await processed()
+  await stop()
+  const shop = store.database('shop')
+  await shop.deleteCollection('orders')
+  const orders = await shop.createCollectionIfNotExists({
+    id: 'orders',
+    partitionKey: '/id',
+    partitionCount: 2,
+  })
+  for (let n = 0; n < 10; n += 1) await orders.upsert({ id: `new${n}` })
+  const refused = /group "mirror" follows an earlier shop\/orders .*which was dropped.*leases reset/
+  await expect(processed()).rejects.toThrow(refused)
+  // Nothing of the old one counts as read: pending deletes wait for the group.
+  expect(await orders.positions.read('mirror')).toEqual([])
+  expect((await leases('ls')).output).toMatch(/follows a collection shop\/orders that is not in/)
+  const where = ['--group', 'mirror', '--store', join(folder, 'data')]
+  const lagged = await tidemark('lag', 'shop/orders', ...where)
+  expect(lagged).toMatchObject({ code: 3, errors: expect.stringMatching(refused) })
+  expect(await mirror('seek', '--to', 'beginning', '--range', '0')).toMatchObject({ code: 1 })
+  const preview = await mirror('reset', '--dry-run')
+  expect(preview).toMatchObject({ code: 0, errors: '' })
+  expect(await mirror('reset')).toMatchObject({ code: 0, errors: '' })
+  const again = await processed(10)
+  await again.stop()
+  expect(new Set(again.ids).size).toBe(10)
+  expect(await lines()).toMatchObject(Array(2).fill({ isGone: false, lag: 0 }))
+})
+
+test('reset gives a group leases again of which somebody deleted all', async () => {
+  const { stop } = await processed()
+  await stop()
+  const documents = store
+    .database('shop')
+    .collection<{ id: string; partitionKey: string }>('leases')
+  for (const one of (await documents.readDocuments()).documents) {
+    if ('leaseId' in one) await documents.delete(one.id, one.partitionKey)
+  }
+  expect(await mirror('reset')).toMatchObject({ code: 0, errors: '' })
+  const again = await processed()
+  await again.stop()
+  expect(new Set(again.ids).size).toBe(DOCUMENTS)
+})
+
 test('what skips changes has to be confirmed; --dry-run tells and does nothing', async () => {
   const { stop } = await processed()
   await stop()

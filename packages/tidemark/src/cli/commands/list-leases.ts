@@ -13,6 +13,7 @@ import type { CommandContext } from '../command-context.ts'
 import {
   collectionsByRid,
   followedCollection,
+  followedIn,
   type NamedCollection,
 } from '../../inspection/followed-collections.ts'
 import { withLeaseOptions, type LeaseOptions } from '../group-location.ts'
@@ -60,6 +61,8 @@ interface LeaseLine {
   /** The lease is missing, so no host processes these keys. */
   readonly isMissing: boolean
   readonly collection: string | undefined
+  /** The collection is not in the store: it was dropped, perhaps to be created again under its name. */
+  readonly isGone: boolean
   readonly range: string
   readonly owner: string | undefined
   /** The host that is to get it. */
@@ -94,6 +97,16 @@ async function listLeases(options: ListOptions, context: CommandContext): Promis
   await writeText(context.output, lines.length === 0 ? 'no leases\n' : leaseTable(lines))
   const pausedGroups = new Set(lines.filter(({ paused }) => paused).map(({ group }) => group))
   for (const group of pausedGroups) await writeText(context.output, `group ${group} is paused\n`)
+  const goneOf = new Map(
+    lines.flatMap((line) => (line.isGone ? [[line.group, line.collection]] : [])),
+  )
+  for (const [group, collection] of goneOf) {
+    await writeText(
+      context.output,
+      `group ${group} follows a collection ${collection} that is not in this store: if it was dropped and created ` +
+        `again, "tidemark leases reset --group ${group}" starts the group with the new one\n`,
+    )
+  }
 }
 
 async function groupsOf(leases: LeaseStore, only: string | undefined): Promise<readonly string[]> {
@@ -130,8 +143,7 @@ async function missingLines({
   collections,
 }: ReadGroup): Promise<readonly LeaseLine[]> {
   const { leases, paused } = snapshot
-  const continuations = leases.map(({ checkpoint }) => checkpoint.continuation)
-  const known = followedCollection(collections, continuations)
+  const known = followedCollection(collections, followedIn(snapshot))
   const missing = await missingKeys(group, leases, known?.collection)
   return Promise.all(
     missing.map(async ({ range, lsn }): Promise<LeaseLine> => {
@@ -140,7 +152,8 @@ async function missingLines({
         group,
         paused,
         isMissing: true,
-        collection: known?.name,
+        collection: known?.name ?? snapshot.feed?.name,
+        isGone: false,
         range: feedRangeId(range),
         owner: undefined,
         target: undefined,
@@ -156,13 +169,15 @@ async function missingLines({
 
 async function leaseLine(lease: Lease, from: ReadGroup): Promise<LeaseLine> {
   const { checkpoint, range, epoch, target } = lease
-  const known = followedCollection(from.collections, [checkpoint.continuation])
+  const { collections, snapshot } = from
+  const known = followedCollection(collections, { continuations: [checkpoint.continuation] })
   const newest = known && (await newestLsn(known.collection, range))
   return {
     group: from.group,
     paused: from.snapshot.paused,
     isMissing: false,
-    collection: known?.name,
+    collection: known?.name ?? snapshot.feed?.name,
+    isGone: known === undefined && collections.size > 0 && snapshot.feed !== undefined,
     range: lease.id,
     owner: liveOwner(lease, from.snapshot.hosts),
     target,

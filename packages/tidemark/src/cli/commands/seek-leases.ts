@@ -35,7 +35,9 @@ Positions: beginning; now; a time such as 2026-01-31T09:00:00Z; a continuation,
 as "tail" prints it. The changes in between are delivered again, in order, or
 skipped. You must confirm a skip. Hosts can keep running: the command pauses the
 group meanwhile, so that calls in progress end first. With --at-once, it takes
-the leases from the hosts instead and refuses their later checkpoints.
+the leases from the hosts instead and refuses their later checkpoints. A group
+whose collection was dropped and created again, or whose leases were all
+deleted, begins at the position in the present collection.
 
 Examples:
   tidemark leases reset --group mirror --store ./data
@@ -137,7 +139,7 @@ function seek(
   return withGroup(options, async (found) => {
     const { group } = found
     const ranges = await chosenRanges(found, options.range)
-    const request = { to: options.to, ranges }
+    const request = { to: options.to, ranges, ofOtherFeed: 'move' } as const
     return move(options, {
       context,
       action,
@@ -149,11 +151,20 @@ function seek(
 
 /** @throws ERR_INVALID_OPTION when the collection that the group follows is not in the given store */
 export function needingFeed<Result>(
-  { group, followed }: FoundGroup,
+  { group, store, follows, followed }: FoundGroup,
   act: (group: ProcessorGroup) => Result,
 ): Result {
   if (followed !== undefined) return act(group)
+  const shown = JSON.stringify(group.group)
+  if (store === undefined) {
+    throw new InvalidOptionError(
+      `give with --store the store that has the collection of group ${shown}`,
+    )
+  }
+  const { feed } = follows
+  const name = feed === undefined ? 'a collection' : `${feed.name} (${feed.rid})`
   throw new InvalidOptionError(
-    `what group ${JSON.stringify(group.group)} follows is not known: give with --store the store that has its collection`,
+    `group ${shown} follows ${name} that is not in the given store: give with --store the one that has it; if it was ` +
+      'dropped, start hosts on another one with a new token in hostOptions.discardExistingLeases',
   )
 }

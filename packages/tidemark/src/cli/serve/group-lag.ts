@@ -13,9 +13,10 @@ import { jsonAnswer, problemAnswer } from '../../dashboard/problem-answer.ts'
 import {
   collectionsByRid,
   followedCollection,
+  namesakeOf,
   type NamedCollection,
 } from '../../inspection/followed-collections.ts'
-import { positionsOf } from '../group-location.ts'
+import { followedBy } from '../group-location.ts'
 import { leaseLocations, openLeases } from '../lease-location.ts'
 import type { Beside } from './beside.ts'
 import { sharedCall } from './shared-call.ts'
@@ -118,7 +119,8 @@ async function find(
   for (const location of place === undefined ? await places(where) : [place]) {
     await using leases = await openLeases(location, { store, missing: 'fail' })
     if (!(await leases.store.listGroups()).includes(group)) continue
-    const feed = followedCollection(collections, await positionsOf(leases.store, group))
+    const follows = await followedBy(leases.store, group)
+    const feed = followedCollection(collections, follows) ?? namesakeOf(collections, follows)
     const isMeant = collection === undefined || collection === feed?.name
     if (feed !== undefined && isMeant) found.push({ location, feed })
   }

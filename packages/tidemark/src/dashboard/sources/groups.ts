@@ -12,6 +12,7 @@ import type { Collection, Store } from '@tidemark/store'
 import {
   collectionsByRid,
   followedCollection,
+  followedIn,
   type NamedCollection,
 } from '../../inspection/followed-collections.ts'
 import { problemOf } from '../requests/error-answer.ts'
@@ -79,8 +80,8 @@ export class Groups {
     try {
       const group = await opening
       const [snapshot, summaries = []] = await Promise.all([group.read(), group.readSummaries?.()])
-      const positions = snapshot.leases.map(({ checkpoint }) => checkpoint.continuation)
-      const followed = followedCollection(await collectionsByRid(this.#store), positions)
+      const collections = await collectionsByRid(this.#store)
+      const followed = followedCollection(collections, followedIn(snapshot))
       return { ref, leases, group, snapshot, summaries, followed }
     } catch (error) {
       this.#opened.delete(key)
