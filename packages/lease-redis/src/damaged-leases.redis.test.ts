@@ -39,6 +39,27 @@ test('PH-4 a lease whose field was deleted or written over by hand is none: its 
   }
 })
 
+test('a group of which all leases were deleted by hand is known to have had some, until it gets others or is discarded', async () => {
+  await using server = await startRedisServer()
+  const redis = new Redis(server.port, server.host)
+  try {
+    const group = await new RedisLeaseStore(redis, { allowVolatile: true }).openGroup('group')
+    expect((await group.read()).isEmptied).toBeUndefined()
+    await group.create(newLeases(2))
+    expect((await group.read()).isEmptied).toBeUndefined()
+    await redis.del('tidemark:leases:{group}:c')
+    expect(await group.read()).toMatchObject({ isEmptied: true, leases: [] })
+    await group.create(newLeases(2))
+    expect((await group.read()).isEmptied).toBeUndefined()
+    await group.discard('x')
+    expect(await group.read()).toMatchObject({ leases: [] })
+    expect((await group.read()).isEmptied).toBeUndefined()
+    await group.close()
+  } finally {
+    redis.disconnect()
+  }
+})
+
 test('notes are kept also where somebody wrote over their numbers', async () => {
   await using server = await startRedisServer()
   const redis = new Redis(server.port, server.host)
