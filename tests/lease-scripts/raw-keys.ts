@@ -24,7 +24,7 @@ export async function deleteRawKeys(redis: Redis, tag: string): Promise<void> {
 }
 
 /** What they must be, written down here a second time so that a format does not change by mistake. */
-export function rawKeysOf({ head, leases, targets }: LeaseGroupState): RawKeys {
+export function rawKeysOf({ head, leases, wasGivenLeases, targets }: LeaseGroupState): RawKeys {
   const sessions = [...head.sessions.values()]
   const records = [...leases.values()]
   const bySession = (field: (session: (typeof sessions)[number]) => string): RawKeys[string] =>
@@ -41,6 +41,7 @@ export function rawKeysOf({ head, leases, targets }: LeaseGroupState): RawKeys {
       floor: String(head.epochFloor),
       ...(head.discardToken === undefined ? {} : { token: head.discardToken }),
       ...(head.paused ? { paused: '1' } : {}),
+      ...(wasGivenLeases ? { given: '1' } : {}),
       lm: String(head.membershipVersion),
       ...Object.fromEntries(
         sessions.map(({ host, incarnation }) => [`s:${host}`, encodeURIComponent(incarnation)]),

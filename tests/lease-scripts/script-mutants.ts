@@ -34,7 +34,10 @@ export const SCRIPT_MUTANTS: readonly ScriptMutant[] = [
     find: 'tonumber(ARGV[at + 2]) >= lsn',
     replace: 'true',
   }),
-  mutant('release', 'LE-11 the epoch stays', { find: "ARGV[at + 1] .. '||'", replace: "'0||'" }),
+  mutant('release', 'LE-11 the epoch stays', {
+    find: 'math.max(tonumber(ARGV[at + 1]), ',
+    replace: 'math.max(0, ',
+  }),
   mutant('release', 'a lease named twice is released once', { find: 'freed[id] or ', replace: '' }),
   mutant('acquire', 'only what the plan gives to this host', {
     find: ' and wanted[i] == host',

@@ -194,10 +194,11 @@ export class RedisLeaseGroup implements LeaseGroup {
   ): Promise<readonly ('released' | 'lost')[]> {
     const outcomes: ('released' | 'lost')[] = []
     for (const releases of chunks(request.releases)) {
-      const args = releases.flatMap(({ leaseId, epoch, checkpoint }) => [
+      const args = releases.flatMap(({ leaseId, epoch, checkpoint, aboveEpoch }) => [
         leaseId,
         String(epoch),
         ...(checkpoint === undefined ? ['', ''] : checkpointArgs(checkpoint)),
+        aboveEpoch === undefined ? '' : String(aboveEpoch),
       ])
       const reply = await this.#run('release', [...identityArgs(request), ...args], signal)
       outcomes.push(...letters(reply, RELEASE_LETTERS))

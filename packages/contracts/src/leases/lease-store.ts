@@ -111,6 +111,8 @@ export interface CheckpointRequest extends HeldLease {
 export interface ReleaseRequest extends HeldLease {
   /** The last position; kept as it is stored when absent or lower. */
   readonly checkpoint?: Checkpoint | undefined
+  /** The next owner's epoch is above this one, too: a sink has seen it. @default the lease's own */
+  readonly aboveEpoch?: number | undefined
 }
 
 /** `regress` = the stored LSN is higher; `lost` = (epoch, host, incarnation) is not the owner's. */

@@ -55,6 +55,31 @@ function expectWhole(one: Fleet): void {
 }
 
 describe('a lease store that forgot a newer owner', () => {
+  test('LE-11 PH-4 whose epoch a clock an hour ahead gave: the next one is above it, and the range goes on', async () => {
+    const one = newFleet()
+    const aheadUs = (one.clock.wallMs() + 3_600_000) * 1_000
+    sink.seen(LEASE, aheadUs)
+    const a = await one.start('a')
+    const beganMs = one.clock.monotonicMs()
+    write(one, 24)
+    await one.until(() => one.isDrained(), 3 * TTL_MS)
+    expect(one.clock.monotonicMs() - beganMs).toBeLessThan(TTL_MS + 2 * HEARTBEAT_MS)
+    expect(one.eventsOf(a, 'leaseFenced')).toMatchObject([{ currentEpoch: aheadUs }])
+    expect(sink.writes.at(-1)!.epoch).toBe(aheadUs + 1)
+    expectWhole(one)
+  })
+
+  test('LE-11 an epoch that no clock reaches is not gone beyond', async () => {
+    const one = newFleet()
+    sink.seen(LEASE, Number.MAX_SAFE_INTEGER)
+    const a = await one.start('a')
+    write(one, 8)
+    await one.until(() => one.eventsOf(a, 'leaseFenced').length > 1)
+    expect((await stored(one)).epoch).toBeLessThan(2 * one.clock.wallMs() * 1_000)
+    sink.seen(LEASE, 0)
+    await one.until(() => one.isDrained(), 8 * TTL_MS)
+  })
+
   test('LE-11 PH-4 goes back to before a release: the old owner is refused, and the range goes on by itself', async () => {
     const two = newFleet()
     const z = await two.start('z')

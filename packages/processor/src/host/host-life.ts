@@ -262,6 +262,7 @@ export class HostLife<T extends DocumentBody> {
       onNotice: (notice: PumpNotice) => {
         progress.note(notice)
         this.#notes.onPump(held, notice)
+        if (notice.kind === 'leaseFenced') this.#coordinator.sinkHasSeen(held, notice.currentEpoch)
         this.#onPumpNotice(held, notice)
       },
     }

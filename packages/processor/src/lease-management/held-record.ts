@@ -51,6 +51,8 @@ export interface HeldRecord {
   wanted: Checkpoint
   dirty: boolean
   releaseReason: ReleaseReason
+  /** The newest epoch that a sink has named: the next owner's has to be above it. */
+  seenEpoch: number | undefined
   /** When the time to drain is over, or a fenced lease is given back. */
   dueMs: number
   final: Checkpoint | undefined
@@ -73,6 +75,7 @@ export function newHeldRecord(
     wanted: lease.checkpoint,
     dirty: false,
     releaseReason: 'unplanned',
+    seenEpoch: undefined,
     dueMs: Infinity,
     final: undefined,
     replacement: undefined,

@@ -143,6 +143,11 @@ export class LeaseCoordinator {
     this.#handle({ kind: 'cut', held, parts })
   }
 
+  /** A sink has seen this epoch of a newer owner: the next one is to be above it. */
+  sinkHasSeen(held: HeldLease, epoch: number): void {
+    this.#handle({ kind: 'sinkHasSeen', held, epoch })
+  }
+
   /** Drains, releases, leaves. `stopped` tells when it is done. */
   leave(): void {
     this.#handle({ kind: 'leave' })

@@ -129,6 +129,9 @@ export class LeaseCore {
       case 'progress':
         table.progress(event.held, event.checkpoint)
         return
+      case 'sinkHasSeen':
+        table.sinkHasSeen(event.held, event.epoch)
+        return
       case 'pumpClosed':
         table.pumpClosed(event.held, event, session.generation ?? '')
         if (event.reason === 'observerStuck') this.#core.refuse(event.held.leaseId, nowMs)

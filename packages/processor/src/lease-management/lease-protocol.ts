@@ -134,6 +134,8 @@ export type LeaseEvent =
   | { readonly kind: 'clockJumped' }
   /** A pump asks that its position be stored. */
   | { readonly kind: 'progress'; readonly held: HeldLease; readonly checkpoint: Checkpoint }
+  /** A sink refused a write of this lease, and named the epoch of a newer owner. */
+  | { readonly kind: 'sinkHasSeen'; readonly held: HeldLease; readonly epoch: number }
   /**
    * A pump has closed its observer and does nothing more. `checkpoint` = the last position to be
    * stored; undefined to keep what is stored.

@@ -220,6 +220,16 @@ export class LeaseTable {
     record.dueMs = begin()
   }
 
+  /**
+   * A sink has seen this epoch, above the lease's own. A store that has forgotten its owner may be behind it for long, where
+   * a clock that was ahead gave it. One that no clock of ours will reach counts for nothing: none could be above it.
+   */
+  sinkHasSeen({ leaseId, epoch }: HeldLease, seenEpoch: number): void {
+    const record = this.#records.get(leaseId)
+    if (record?.held.epoch !== epoch || !Number.isSafeInteger(2 * seenEpoch)) return
+    record.seenEpoch = Math.max(record.seenEpoch ?? 0, seenEpoch)
+  }
+
   /** Neighbouring leases become one: their idle pumps close, then `next` comes in their place. */
   join(members: readonly HeldLease[], next: NewLease): void {
     const records = members.map(({ leaseId }) => this.#records.get(leaseId))
@@ -325,9 +335,13 @@ export class LeaseTable {
 
   releasesDue(): readonly ReleaseRequest[] {
     const due: ReleaseRequest[] = []
-    for (const { state, held, final } of this.#records.values()) {
+    for (const { state, held, final, seenEpoch } of this.#records.values()) {
       if (state !== 'releasing') continue
-      due.push(final === undefined ? held : { ...held, checkpoint: final })
+      due.push({
+        ...held,
+        ...(final === undefined ? {} : { checkpoint: final }),
+        ...(seenEpoch === undefined ? {} : { aboveEpoch: seenEpoch }),
+      })
     }
     return due
   }

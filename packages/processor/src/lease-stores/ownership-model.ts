@@ -83,14 +83,16 @@ export function releaseLeases(
   storeTimeUs: number,
 ): LeaseGroupStep<readonly ('released' | 'lost')[]> {
   const written = new Map<string, LeaseRecord>()
-  const reply = request.releases.map(({ leaseId, epoch, checkpoint }) => {
+  const reply = request.releases.map(({ leaseId, epoch, checkpoint, aboveEpoch = 0 }) => {
     const lease = written.get(leaseId) ?? leases.get(leaseId)
     if (lease === undefined || !owns(lease, request, epoch)) return 'lost'
     const last =
       checkpoint !== undefined && checkpoint.lsn >= lease.checkpoint.lsn
         ? checkpoint
         : lease.checkpoint
-    written.set(leaseId, changed(lease, storeTimeUs, { owner: undefined, checkpoint: last }))
+    const raised = Math.max(lease.epoch, aboveEpoch)
+    const free = { owner: undefined, epoch: raised, checkpoint: last }
+    written.set(leaseId, changed(lease, storeTimeUs, free))
     return 'released'
   })
   return {

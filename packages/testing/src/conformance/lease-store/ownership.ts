@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   CAP_MS,
+  heldOf,
   identity,
   idsOf,
   joinAndPlan,
@@ -247,6 +248,26 @@ export function describeOwnership(suite: LeaseStoreSuite): void {
       const [taken] = await two.acquire({ ...B, leaseIds: [leaseId] })
       expect(taken?.lease.checkpoint).toEqual(position(8))
       expect(taken?.epoch).toBeGreaterThan(epoch)
+    })
+
+    test('LE-11 the next epoch is above one that a sink has seen, also with a clock that is behind', async () => {
+      const { one, two } = await suite.group()
+      const [first, second] = await ownedGroup(one, A, 2)
+      const aboveEpoch = (suite.time().wallMs() + 3_600_000) * 1_000
+      const releases = [
+        { ...heldOf(first!), aboveEpoch },
+        { ...heldOf(second!), aboveEpoch: 1 },
+      ]
+      expect(await one.release({ ...A, releases })).toEqual(['released', 'released'])
+      const leaseIds = [first!.leaseId, second!.leaseId]
+      const { leases } = await two.read()
+      expect(leases.map(({ epoch }) => epoch)).toEqual([aboveEpoch, second!.epoch])
+      const acquired = await one.acquire({ ...A, leaseIds })
+      expect(acquired.map(({ epoch }) => epoch)[0]).toBe(aboveEpoch + 1)
+      expect(acquired.map(({ epoch }) => epoch)[1]).toBeLessThan(aboveEpoch)
+      expect((await two.read()).leases.map(({ epoch }) => epoch)).toEqual(
+        acquired.map(({ epoch }) => epoch),
+      )
     })
 
     test('a lower or absent last position leaves the stored one', async () => {
