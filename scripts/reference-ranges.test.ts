@@ -36,20 +36,23 @@ const redis = Object.fromEntries(
 ) as never
 const keys = { readWrite: [Buffer.alloc(32).toString('base64')] }
 const policies = [{ name: 'Root', keys: ['a key'], rights: ['Manage', 'Send', 'Listen'] as const }]
-const host: Give = (hostOptions) => new ChangeFeedProcessorHost({ feed, leases, hostOptions })
+const host: Give = (hostOptions) =>
+  new ChangeFeedProcessorHost({ group: 'g', feed, leases, hostOptions })
 
 /** What takes the options of a table. Those of other tables need servers, or are looked at when work begins. */
 const TAKEN_BY: Readonly<Record<string, Give>> = {
   AdminServerOptions: (option) => startAdminServer({ broker, policies, port: 0, ...option }),
   AmqpServerOptions: (option) => startAmqpServer({ broker, policies, port: 0, ...option }),
-  ChangeFeedEstimatorOptions: (option) => new ChangeFeedEstimator({ feed, leases, ...option }),
+  ChangeFeedEstimatorOptions: (option) =>
+    new ChangeFeedEstimator({ group: 'g', feed, leases, ...option }),
   CollectionOptions: async (option) => {
     await database.createCollection({ id: 'new', partitionKey: '/id', ...option })
     await database.deleteCollection('new')
   },
   CollectionSettings: (option) => orders.updateSettings(option),
   DashboardOptions: (option) => createDashboard({ store, ...option }),
-  FeedOptions: (feedOptions) => new ChangeFeedProcessorHost({ feed, leases, feedOptions }),
+  FeedOptions: (feedOptions) =>
+    new ChangeFeedProcessorHost({ group: 'g', feed, leases, feedOptions }),
   FolderStoreOptions: (option) => openStore({ folder: ':memory:', ...option }),
   GatewayOptions: (option) => createGateway({ store, keys, ...option }),
   HostOptions: host,
@@ -58,7 +61,8 @@ const TAKEN_BY: Readonly<Record<string, Give>> = {
   MaintenanceOptions: (maintenance) => openStore({ folder: ':memory:', maintenance }),
   QueryLimits: (queryLimits) => createGateway({ store, keys, queryLimits }),
   ReadDocumentsOptions: (option) => orders.readDocuments(option),
-  ReadOptions: (feedOptions) => new ChangeFeedProcessorHost({ feed, leases, feedOptions }),
+  ReadOptions: (feedOptions) =>
+    new ChangeFeedProcessorHost({ group: 'g', feed, leases, feedOptions }),
   RedisCacheSinkOptions: (option) => redisCacheSink({ redis, prefix: 'p', ...option }),
   RedisLeaseStoreOptions: (option) => new RedisLeaseStore(redis, option),
   ServeHealthOptions: (option) =>

@@ -85,7 +85,7 @@ test('lag counts damaged changes, and their age needs no document', async () => 
   const lag = { remainingChanges: 3, oldestChangeMs: expect.any(Number) as number }
   expect(await items.measureLag({ ...before, range: range! })).toMatchObject(lag)
   const leases = new MemoryLeaseStore()
-  const host = new ChangeFeedProcessorHost<Item>({ feed: items, leases, logger: false })
+  const host = new ChangeFeedProcessorHost<Item>({ group: 'g', feed: items, leases, logger: false })
   await host.runUntilCaughtUp(() => {})
   // As a feed that can only be read: pages are read and counted.
   const feed: ChangeFeedSource<Item> = {
@@ -97,7 +97,7 @@ test('lag counts damaged changes, and their age needs no document', async () => 
     readPage: (request) =>
       items.readPage({ ...request, continuation: before.continuation, maxItemCount: 3 }),
   }
-  const estimate = await new ChangeFeedEstimator({ feed, leases }).estimate()
+  const estimate = await new ChangeFeedEstimator({ group: 'g', feed, leases }).estimate()
   expect(estimate).toMatchObject({ remainingChanges: 3 })
 })
 

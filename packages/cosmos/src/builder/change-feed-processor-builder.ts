@@ -78,7 +78,8 @@ export interface LeaseConfiguration {
  * Begins a processor in the words of the .NET and Java SDKs: `GetChangeFeedProcessorBuilder`, `handleLatestVersionChanges`.
  * Its defaults are theirs (`cosmosDefaults`), and the guide has a table of all their options.
  *
- * `processorName`: processors of one name share the work. It is the group of their hosts.
+ * `processorName`: processors of one name share the work. It is the group of their hosts. In one lease container a name is of one
+ * monitored container (ERR_GROUP_OF_OTHER_FEED); in .NET, the container is part of it.
  *
  * @throws ERR_INVALID_OPTION
  */

@@ -316,7 +316,7 @@ describe('what cannot be measured', () => {
     const { feed } = watched
     const leases = new Fleet().leases
     for (const bad of [{ maxConcurrentReads: 0 }, { group: '' }]) {
-      expect(() => new ChangeFeedEstimator({ feed, leases, ...bad })).toThrow(
+      expect(() => new ChangeFeedEstimator({ group: 'g', feed, leases, ...bad })).toThrow(
         expect.objectContaining({ code: 'ERR_INVALID_OPTION' }),
       )
     }
@@ -352,7 +352,13 @@ describe('modes', () => {
     const { feed, clock } = watched
     const openGroup = () => Promise.resolve(group)
     const store = { description: '', openGroup, listGroups: async () => ['group'] }
-    const wrong = new ChangeFeedEstimator({ feed, leases: store, clock, mode: 'latestVersion' })
+    const wrong = new ChangeFeedEstimator({
+      group: 'g',
+      feed,
+      leases: store,
+      clock,
+      mode: 'latestVersion',
+    })
     expect((await wrong.estimate()).leases).toMatchObject([{ problem: 'invalidPosition' }])
   })
 })

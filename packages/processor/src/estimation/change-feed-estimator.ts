@@ -35,8 +35,8 @@ import { measureRange, type RangeMeasure, type RangeMeasureRequest } from './mea
 export interface ChangeFeedEstimatorOptions<T extends DocumentBody = DocumentBody> {
   feed: ChangeFeedSource<T>
   leases: LeaseStore
-  /** The processor group. @default 'default', as for a host */
-  group?: string | undefined
+  /** The processor group. */
+  group: string
   /** Whether the hosts get pending deletes. @default the feed's choice, as for a host */
   pendingDeletes?: boolean | undefined
   /** The mode of the group. @default the mode of its stored positions */
@@ -70,7 +70,7 @@ export const catchUpRules: OptionRules<CatchUpOptions> = {
 const RULES: OptionRules<ChangeFeedEstimatorOptions> = {
   feed: requiredOption(option.feed),
   leases: requiredOption(option.leases),
-  group: option.text,
+  group: requiredOption(option.text),
   pendingDeletes: option.flag,
   mode: option.text,
   maxConcurrentReads: option.number,
@@ -97,7 +97,7 @@ export class ChangeFeedEstimator<T extends DocumentBody = DocumentBody> implemen
   /** Makes no call yet. @throws ERR_INVALID_OPTION */
   constructor(options: ChangeFeedEstimatorOptions<T>) {
     checkOptions(options, RULES)
-    this.group = checkedGroupName(options.group ?? 'default')
+    this.group = checkedGroupName(options.group)
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#concurrency = wholeNumber({

@@ -47,7 +47,12 @@ function setUp() {
   const start = async (hostOptions: HostOptions = {}) => {
     const seen = new Set<string>()
     const host = new ChangeFeedProcessorHost<FakeDocument>({
-      ...{ group: 'group', feed, leases, clock, hostOptions, logger: false },
+      group: 'group',
+      feed,
+      leases,
+      clock,
+      hostOptions,
+      logger: false,
     })
     hosts.push(host)
     await run(
@@ -81,7 +86,9 @@ const DAMAGES: readonly {
     strike: ({ collection, lost }) =>
       Promise.all(
         lost().map(({ id }) =>
-          collection.replace({ ...{ id, partitionKey: 'group', Owner: 'net', LeaseToken: '0' } }),
+          collection.replace(
+            Object.assign({ id }, { partitionKey: 'group', Owner: 'net', LeaseToken: '0' }),
+          ),
         ),
       ),
   },
@@ -90,7 +97,7 @@ const DAMAGES: readonly {
     strike: ({ collection, lost }) =>
       Promise.all(
         lost().map((document) =>
-          collection.replace({ ...document, ...{ kind: undefined, Owner: 'net', version: 0 } }),
+          collection.replace(Object.assign({}, document, { kind: 'net', Owner: 'net' })),
         ),
       ),
   },

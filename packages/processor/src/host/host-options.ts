@@ -94,7 +94,7 @@ export interface HostOptions extends WorkOptions {
    * from the start position (LE-8). Hosts that start together pass the same token. @default nothing is deleted
    */
   discardExistingLeases?: string | undefined
-  /** The Cosmos name of `group`. @default 'default' */
+  /** The Cosmos name of `group`, for programs that have it. If both are given, they must be equal. @default `group` */
   leasePrefix?: string | undefined
   /**
    * Observer calls of this host that run at the same time.
@@ -141,8 +141,11 @@ export interface ChangeFeedProcessorHostOptions<T extends DocumentBody = Documen
    * the old session to expire (`leaseExpirationIntervalMs`), unless its death shows at once (LE-16). @default machine name, process id and a random part
    */
   hostName?: string | undefined
-  /** The processor group; groups process the feed independently. @default `hostOptions.leasePrefix` */
-  group?: string | undefined
+  /**
+   * The processor group: hosts of one name share the feed, and each other name gets all of it. So two programs that do
+   * different things need two names.
+   */
+  group: string
   feed: ChangeFeedSource<T>
   /** Must not be in the monitored collection itself (LE-2). */
   leases: LeaseStore

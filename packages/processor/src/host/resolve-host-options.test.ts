@@ -129,18 +129,20 @@ test.each(refused)('PH-6 an impossible %s is refused by name: %j %j', (name, hos
 })
 
 test('PH-6 an empty name of a host is refused', () => {
-  const { message } = refusal(() => new ChangeFeedProcessorHost({ hostName: '', feed, leases }))
+  const { message } = refusal(
+    () => new ChangeFeedProcessorHost({ group: 'g', hostName: '', feed, leases }),
+  )
   expect(message).toContain('hostName')
 })
 
 test('PH-6 a host without a name gets one that no other host has', () => {
-  const names = [1, 2].map(() => new ChangeFeedProcessorHost({ feed, leases }).hostName)
+  const names = [1, 2].map(() => new ChangeFeedProcessorHost({ group: 'g', feed, leases }).hostName)
   expect(new Set(names).size).toBe(2)
   for (const name of names) expect(name).toContain(`-${process.pid}-`)
 })
 
 describe('PH-6 what a program without types may give is refused by name when it is given', () => {
-  const good = { hostName: 'a', feed, leases }
+  const good = { hostName: 'a', group: 'g', feed, leases }
   test.each<[object, string]>([
     [{ leases }, 'feed must be a change feed'],
     [{ feed }, 'leases must be a lease store'],
@@ -188,7 +190,7 @@ describe('lost leases are made anew where the feed can tell where they stood', (
       'stop',
     ],
   ] as const)('a feed that %s', (_what, source, policy) => {
-    const options = { hostName: 'a', feed: source, leases }
+    const options = { hostName: 'a', group: 'g', feed: source, leases }
     expect(resolveHostOptions(options).onLeaseStoreLoss).toBe(policy)
     const stop = { ...options, hostOptions: { onLeaseStoreLoss: 'stop' as const } }
     expect(resolveHostOptions(stop).onLeaseStoreLoss).toBe('stop')
@@ -205,23 +207,33 @@ test('LE-2 the monitored collection itself is refused as lease store', () => {
     openGroup: (name) => leases.openGroup(name),
     listGroups: () => leases.listGroups(),
   }
-  const { code } = refusal(() => new ChangeFeedProcessorHost({ hostName: 'a', feed, leases: own }))
+  const { code } = refusal(
+    () => new ChangeFeedProcessorHost({ group: 'g', hostName: 'a', feed, leases: own }),
+  )
   expect(code).toBe('ERR_LEASE_STORAGE')
 })
 
 test('a wait for the end of the feed takes no option that it does not know', async () => {
   const wrong = { timeout: 5 } as never
   const refused = { code: 'ERR_INVALID_OPTION', message: expect.stringContaining('timeoutMs?') }
-  const host = new ChangeFeedProcessorHost({ feed, leases })
+  const host = new ChangeFeedProcessorHost({ group: 'g', feed, leases })
   await expect(host.runUntilCaughtUp(() => {}, wrong)).rejects.toMatchObject(refused)
-  const estimator = new ChangeFeedEstimator({ feed, leases })
+  const estimator = new ChangeFeedEstimator({ group: 'g', feed, leases })
   await expect(estimator.untilCaughtUp(wrong)).rejects.toMatchObject(refused)
 })
 
-test('leasePrefix is the group', () => {
-  const options = { hostName: 'a', feed, leases, hostOptions: { leasePrefix: 'p' } }
-  expect(new ChangeFeedProcessorHost(options).group).toBe('p')
-  expect(new ChangeFeedProcessorHost({ hostName: 'a', feed, leases }).group).toBe('default')
+test('a group has a name, which leasePrefix may give as well', () => {
+  const unnamed = { hostName: 'a', feed, leases }
+  const host = (options: object): ChangeFeedProcessorHost =>
+    new ChangeFeedProcessorHost({ ...unnamed, ...options } as never)
+  expect(host({ group: 'p' }).group).toBe('p')
+  expect(host({ hostOptions: { leasePrefix: 'p' } }).group).toBe('p')
+  // Two services that both forget it would share what each needs all of.
+  const unnamedHost = refusal(() => host({}))
+  expect(unnamedHost.code).toBe('ERR_INVALID_OPTION')
+  expect(unnamedHost.message).toContain('group is missing: name the processor group')
+  const unnamedEstimator = refusal(() => new ChangeFeedEstimator(unnamed as never))
+  expect(unnamedEstimator.code).toBe('ERR_INVALID_OPTION')
 })
 
 describe('CF-6 precedence of start positions', () => {

@@ -169,7 +169,12 @@ function resolveGroup(group: string | undefined, leasePrefix: string | undefined
       `group (${JSON.stringify(group)}) and leasePrefix (${JSON.stringify(leasePrefix)}) name the same thing and differ`,
     )
   }
-  return checkedGroupName(group ?? leasePrefix ?? 'default')
+  const name = group ?? leasePrefix
+  if (name !== undefined) return checkedGroupName(name)
+  throw new InvalidOptionError(
+    'group is missing: name the processor group, such as group: "mail". Hosts of one name share the changes of the feed; ' +
+      'a program that needs all of them has a name of its own',
+  )
 }
 
 /**

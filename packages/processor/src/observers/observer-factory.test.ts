@@ -16,6 +16,7 @@ function stage(): Stage {
   const feed = new FakeFeed({ clock, ranges: 2 })
   for (let n = 0; n < 8; n += 1) feed.append(`key${n}`)
   const host = new ChangeFeedProcessorHost<FakeDocument>({
+    group: 'g',
     feed,
     leases: new MemoryLeaseStore({ clock }),
     feedOptions: { startFromBeginning: true },

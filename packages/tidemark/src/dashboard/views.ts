@@ -1,4 +1,3 @@
-/* oxlint-disable max-lines -- one contract, read from top to bottom by whoever builds on it */
 /*
  * What the page asks its server for, and what it gets. Types only: the browser side is built on them too.
  *
