@@ -149,11 +149,12 @@ export async function writeLeases(
   prefix: string,
   documents: readonly { readonly id: string }[],
 ): Promise<void> {
-  for (const document of [
-    { id: `${prefix}.info` },
-    { id: `${prefix}.lock`, ttl: 30 },
-    ...documents,
-  ]) {
+  // Where the container is partitioned by /partitionKey, these two have their ids there (`MarkInitializedAsync` of
+  // DocumentServiceLeaseStoreCosmos), and leases a random one.
+  for (const mark of [{ id: `${prefix}.info` }, { id: `${prefix}.lock`, ttl: 30 }]) {
+    await leases.items.create({ ...mark, partitionKey: mark.id })
+  }
+  for (const document of documents) {
     await leases.items.create({ ...document, partitionKey: `guid of ${document.id}` })
   }
 }

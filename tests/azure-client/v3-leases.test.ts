@@ -278,6 +278,28 @@ describe('import is refused', () => {
     await expect(importInto('mirror')).rejects.toMatchObject({ code: 'ERR_LEASE_STORAGE' })
   })
 
+  test('into leases with the prefix of the processor, beside its own: hosts that nobody imported for are refused', async () => {
+    const own = await interop.store
+      .database('interop')
+      .createCollectionIfNotExists({ id: 'own', partitionKey: '/partitionKey' })
+    const container = interop.database.container('own')
+    const document = { prefix: prefix.rids, etag: '"2"' }
+    await writeLeases(container, prefix.rids, [
+      dotnetIntervalLease(document, { min: '', max: MIDDLE }),
+      dotnetIntervalLease(document, { min: MIDDLE, max: 'FF' }),
+    ])
+    const store = new DocumentLeaseStore(own, { leaseIdPrefix: `${prefix.rids}..` })
+    const host = (group: string): ChangeFeedProcessorHost =>
+      new ChangeFeedProcessorHost({ group, feed: orders, leases: store })
+    await expect(host('mirror').runUntilCaughtUp(() => undefined)).rejects.toMatchObject({
+      code: 'ERR_LEASE_STORAGE',
+      message: expect.stringContaining('leases import --from-v3'),
+    })
+    await importInto('mirror', { leaseContainer: container, leases: store })
+    const { changes } = await host('mirror').runUntilCaughtUp(() => undefined)
+    expect(changes).toBeGreaterThan(0)
+  })
+
   test('of our own leases in V3’s form', async () => {
     const own = await interop.store
       .database('interop')

@@ -301,6 +301,11 @@ export interface LeaseDurability {
 export interface OpenGroupOptions extends RequestOptions {
   /** The feed that the group works on, for stores that write ids of its pkranges for other programs. @default not known */
   readonly feed?: Pick<ChangeFeedSource, 'readFeedRanges'> | undefined
+  /**
+   * True: the group takes the place of a stopped .NET or Java processor, and may have its leases beside that one's.
+   * @default false: a new group beside one is refused with ERR_LEASE_STORAGE
+   */
+  readonly replacesV3?: boolean | undefined
 }
 
 /** Where leases are kept (LE-2). */

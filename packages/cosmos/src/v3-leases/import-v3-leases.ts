@@ -88,7 +88,12 @@ export async function importV3Leases(
   const processor = await V3Processor.open(options, { signal })
   const found = await findLeases(processor, options)
   const mode = modeOf(found)
-  await using group = new ProcessorGroup({ leases, group: name, feed, mode, clock })
+  const replacing: LeaseStore = {
+    description: leases.description,
+    openGroup: (group, given) => leases.openGroup(group, { ...given, replacesV3: true }),
+    listGroups: (given) => leases.listGroups(given),
+  }
+  await using group = new ProcessorGroup({ leases: replacing, group: name, feed, mode, clock })
   const { leases: own } = await group.status({ signal })
   if (own.length > 0) {
     throw new InvalidOptionError(

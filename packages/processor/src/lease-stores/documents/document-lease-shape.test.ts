@@ -141,6 +141,32 @@ test('hosts with another prefix, or none, work on the leases that are there', as
   await two.close()
 })
 
+test('a new group is refused beside leases of a .NET or Java processor with its prefix, and nothing is written', async () => {
+  const collection = new FakeDocumentCollection({ clock: new SimulatedClock() })
+  const open = (leaseIdPrefix?: string, group = 'orders', replacesV3?: boolean) =>
+    new DocumentLeaseStore(collection, { leaseIdPrefix }).openGroup(group, { replacesV3 })
+  const before = await open('net..', 'before')
+  await before.create([startOf(RANGE, 7)])
+  const mark = Object.assign({ id: 'net.info' }, { partitionKey: 'net.info' })
+  await collection.create(mark)
+  const documents = collection.snapshot()
+  for (const leaseIdPrefix of ['net..', 'net']) {
+    await expect(open(leaseIdPrefix)).rejects.toMatchObject({
+      code: 'ERR_LEASE_STORAGE',
+      message: expect.stringMatching(/"net.info".*leases import --from-v3/),
+    })
+  }
+  expect(collection.snapshot()).toEqual(documents)
+  // Without the prefix, or with another one, its processor does not see them; nor does a group that is there break.
+  for (const leaseIdPrefix of [undefined, 'other..', 'ne'])
+    await (await open(leaseIdPrefix)).close()
+  await (await open('net..', 'before')).close()
+  // An import makes the leases; hosts find them then.
+  const imported = await open('net..', 'imported', true)
+  await imported.create([startOf(RANGE, 7)])
+  await (await open('net..', 'imported')).close()
+})
+
 test('a prefix that leaves no room for the name of a range is refused when its lease is made', async () => {
   const collection = new FakeDocumentCollection({ clock: new SimulatedClock() })
   const open = (chars: number) =>

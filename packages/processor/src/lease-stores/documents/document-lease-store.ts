@@ -44,7 +44,8 @@ export interface DocumentLeaseStoreOptions {
    * What ids of lease documents begin with, for tools that look for leases by it: KEDA's scalers for Cosmos DB, and
    * the estimator of Azure's V3 processor. 1 to 100 characters, as in ids. The one of the host that makes the
    * leases counts. With it, hosts also ask the feed for its ranges when they make or take leases, and write the pkrange's
-   * id into leases of whole pkranges. With a hierarchical partition key the names of ranges may be so long that only 53 fit: making such
+   * id into leases of whole pkranges. A new group is refused with ERR_LEASE_STORAGE where a .NET or Java processor has its
+   * leases under this prefix, unless its positions were imported. With a hierarchical partition key the names of ranges may be so long that only 53 fit: making such
    * a lease rejects with ERR_INVALID_OPTION. @default 'lease-'
    */
   leaseIdPrefix?: string | undefined
@@ -94,12 +95,16 @@ export class DocumentLeaseStore implements LeaseStore {
     return this.#collection.presence
   }
 
-  async openGroup(group: string, { signal, feed }: OpenGroupOptions = {}): Promise<LeaseGroup> {
+  async openGroup(
+    group: string,
+    { signal, feed, replacesV3 = false }: OpenGroupOptions = {},
+  ): Promise<LeaseGroup> {
     checkedGroupName(group)
     await this.#ensureCollection(signal)
     const partition = this.#partition(group, feed)
     const seen = await partition.retryLostRaces(async () => {
       const view = await partition.readGroup(signal)
+      if (view.setVersion === 0 && !replacesV3) await this.#refuseBesideV3(signal)
       // Made here, so that every host knows one generation from the beginning.
       if (view.etag === undefined) {
         await partition.commit([partition.replaceGroup(view, { head: view.head })], signal)
@@ -123,6 +128,24 @@ export class DocumentLeaseStore implements LeaseStore {
       if (set !== undefined) groups.push(group)
     }
     return groups.sort()
+  }
+
+  /**
+   * A .NET or Java processor takes documents with its prefix for its own leases: two with one token stop its balancing for
+   * good, without an error there. Its mark stays when it is stopped: then its positions can be imported.
+   */
+  async #refuseBesideV3(signal: AbortSignal | undefined): Promise<void> {
+    const { leaseIdPrefix } = this.#options
+    if (leaseIdPrefix === undefined) return
+    const mark = `${leaseIdPrefix.replace(/\.\.$/, '')}.info`
+    const { document } = await this.#collection.read(mark, mark, { signal })
+    if (document === undefined) return
+    throw new LeaseStorageError(
+      `lease collection ${JSON.stringify(this.#collection.id)} has leases of a .NET or Java processor under this ` +
+        `leaseIdPrefix (document ${JSON.stringify(mark)}): leases beside them would stop its balancing, and every change ` +
+        'would be processed twice. To replace that processor, stop it and import its positions (`tidemark leases import ' +
+        '--from-v3`, importV3Leases); else leave out leaseIdPrefix, or give these leases a collection of their own',
+    )
   }
 
   async #ensureCollection(signal?: AbortSignal): Promise<void> {
