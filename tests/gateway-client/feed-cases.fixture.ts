@@ -1,5 +1,6 @@
 import {
   FULL_RANGE,
+  decodeContinuation,
   errorCode,
   feedRangeId,
   type Change,
@@ -107,6 +108,14 @@ export function feedCases(
       await items.create({ id: 'new', pk: 'p' })
       const again = await startOf(feed, fromTime)
       expect(ids((await rest(feed, { continuation: again })).changes)).toEqual(['new'])
+    })
+
+    test('LE-17 says the `_rid` of the collection, as its continuations do', async () => {
+      await using all = await open()
+      const { feed, items } = all
+      const rid = await feed.readRid?.()
+      expect(rid).toBe(await items.readRid())
+      expect(decodeContinuation(await startOf(feed, 'now')).collectionRid).toBe(rid)
     })
 
     test('CF-8 a continuation is that of the store: each of both goes on where the other was', async () => {

@@ -123,6 +123,7 @@ export type {
   SinkCallOptions,
 } from './feed/dead-letter.ts'
 export {
+  assertOfCollection,
   continuationPosition,
   decodeContinuation,
   encodeContinuation,

@@ -87,6 +87,8 @@ export function decodeContinuation(text: string): ContinuationToken {
 /** What a continuation has to fit to be usable. */
 export interface ExpectedContinuation {
   readonly collectionRid: string
+  /** Of the collection, for the error. @default its `_rid` alone */
+  readonly collectionName?: string | undefined
   readonly mode: FeedMode
   readonly range: FeedRange
 }
@@ -99,11 +101,7 @@ export interface ExpectedContinuation {
  */
 export function continuationPosition(text: string, expected: ExpectedContinuation): RangePosition {
   const token = decodeContinuation(text)
-  if (token.collectionRid !== expected.collectionRid) {
-    throw new InvalidContinuationError(
-      `continuation is of collection ${token.collectionRid}, not of ${expected.collectionRid}`,
-    )
-  }
+  assertOfCollection(token, expected)
   if (token.mode !== expected.mode) {
     throw new InvalidContinuationError(
       `continuation is of mode ${token.mode}, the feed is read in mode ${expected.mode}`,
@@ -117,6 +115,20 @@ export function continuationPosition(text: string, expected: ExpectedContinuatio
     )
   }
   return { ...position, range: expected.range }
+}
+
+/** @throws ERR_INVALID_CONTINUATION naming both collections */
+export function assertOfCollection(
+  { collectionRid: of }: Pick<ContinuationToken, 'collectionRid'>,
+  expected: Pick<ExpectedContinuation, 'collectionRid' | 'collectionName'>,
+): void {
+  const { collectionRid: rid, collectionName: name } = expected
+  if (of === rid) return
+  const [own, other] =
+    name === undefined
+      ? [rid, '']
+      : [`${name} (${rid})`, `: of another one, or of a ${name} that was dropped since`]
+  throw new InvalidContinuationError(`continuation is of collection ${of}, not of ${own}${other}`)
 }
 
 function decodePosition(text: string, whole: string): RangePosition {

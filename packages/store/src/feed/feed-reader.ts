@@ -74,10 +74,11 @@ export class FeedReader<T extends DocumentBody> {
 
   /** @throws ERR_INVALID_CONTINUATION when the text does not fit this collection, mode and range */
   position(continuation: string, range: FeedRange): RangePosition {
-    const { rid } = this.open.record
+    const { rid: collectionRid, id: collectionName } = this.open.record
     const made = this.#made.get(continuation)
     if (made !== undefined && rangesEqual(made.range, range)) return made
-    return continuationPosition(continuation, { collectionRid: rid, mode: this.mode, range })
+    const { mode } = this
+    return continuationPosition(continuation, { collectionRid, collectionName, mode, range })
   }
 
   continuation(positions: readonly RangePosition[]): Continuation {

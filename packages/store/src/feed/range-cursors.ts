@@ -1,6 +1,7 @@
 import {
   InvalidContinuationError,
   RangeGoneError,
+  assertOfCollection,
   commonKeys,
   decodeContinuation,
   feedRangeId,
@@ -8,7 +9,7 @@ import {
   rangesEqual,
   type Continuation,
   type DocumentBody,
-  type FeedMode,
+  type ExpectedContinuation,
   type FeedRange,
   type HorizonPassedError,
   type RangePosition,
@@ -162,7 +163,8 @@ async function startPositions<T extends DocumentBody>(
   const { engine, record } = reader.open
   const present = await engine.listRanges(record)
   if (typeof start === 'object' && 'continuation' in start) {
-    const owner = { collectionRid: record.rid, mode: reader.mode }
+    const { rid: collectionRid, id: collectionName } = record
+    const owner = { collectionRid, collectionName, mode: reader.mode }
     return cut(heldPositions(start.continuation, owner, range), present)
   }
   const positions: RangePosition[] = []
@@ -176,15 +178,11 @@ async function startPositions<T extends DocumentBody>(
 /** The positions of a continuation for `wanted`, in EPK order. They must cover it. */
 function heldPositions(
   continuation: string,
-  { collectionRid, mode }: { readonly collectionRid: string; readonly mode: FeedMode },
+  { mode, ...owner }: Omit<ExpectedContinuation, 'range'>,
   wanted: FeedRange,
 ): readonly RangePosition[] {
   const token = decodeContinuation(continuation)
-  if (token.collectionRid !== collectionRid) {
-    throw new InvalidContinuationError(
-      `continuation is of collection ${token.collectionRid}, not of ${collectionRid}`,
-    )
-  }
+  assertOfCollection(token, owner)
   if (token.mode !== mode) {
     throw new InvalidContinuationError(
       `continuation is of mode ${token.mode}, the feed is read in mode ${mode}`,

@@ -50,7 +50,8 @@ export function assertNotBeyond({ lsn: at }: Pick<RangePosition, 'lsn'>, newestL
   if (newestLsn >= at) return
   throw new InvalidContinuationError(
     `the position is at LSN ${at}, but the newest of its range is ${newestLsn}: ` +
-      'it is of another copy of the store, or the store was restored from an older one',
+      'it is of another collection, such as one of this name that was dropped, or of another copy of the store, or the ' +
+      'store was restored from an older one',
   )
 }
 

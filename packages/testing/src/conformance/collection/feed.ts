@@ -1,4 +1,11 @@
-import { FULL_RANGE, cutPage, encodeContinuation, lsn, rangeContainsEpk } from '@tidemark/contracts'
+import {
+  FULL_RANGE,
+  cutPage,
+  decodeContinuation,
+  encodeContinuation,
+  lsn,
+  rangeContainsEpk,
+} from '@tidemark/contracts'
 import type { Continuation, FeedPosition, FeedRange, StartPosition } from '@tidemark/contracts'
 import { describe, expect, test } from 'vitest'
 import { settle } from '../../platform/settle.ts'
@@ -168,7 +175,28 @@ export function collectionFeed(open: OpenStore): void {
       }
       await store.database('db').deleteCollection('coll')
       const again = await makeCollection(store, { partitionCount: 2 })
-      expect(await rejection(read(again, low, continuation))).toBe(code)
+      await expect(read(again, low, continuation)).rejects.toMatchObject({
+        code,
+        message: expect.stringMatching(/not of coll \(.*\): of another one, or of a coll that was/),
+      })
+    })
+
+    test('LE-17 the `_rid` is that of its continuations; a collection that was created again has another one, and no positions', async () => {
+      const store = await open()
+      const collection = await makeCollection(store)
+      await collection.positions.report([{ group: 'mail', range: FULL_RANGE, lsn: lsn(7) }])
+      const rid = await collection.readRid()
+      const { continuation } = await start(collection, 'now')
+      expect(decodeContinuation(continuation).collectionRid).toBe(rid)
+      await store.database('db').deleteCollection('coll')
+      expect(await rejection(collection.positions.read('mail'))).toBe('ERR_NOT_FOUND')
+      const again = await makeCollection(store)
+      expect(await again.readRid()).not.toBe(rid)
+      expect(await again.positions.read('mail')).toEqual([])
+      // A handle of the one before stores nothing in the new one.
+      const late = [{ group: 'mail', range: FULL_RANGE, lsn: lsn(7) }]
+      expect(await rejection(collection.positions.report(late))).toBe('ERR_NOT_FOUND')
+      expect(await again.positions.read('mail')).toEqual([])
     })
 
     test.each(['latestVersion', 'allVersions'] as const)(
