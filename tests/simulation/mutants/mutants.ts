@@ -270,8 +270,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lease-management/lease-table.ts',
-        find: 'due.push(final === undefined ? held : { ...held, checkpoint: final })',
-        replace: 'due.push(final === undefined ? held : { ...held })',
+        find: '...(final === undefined ? {} : { checkpoint: final }),',
+        replace: '',
       },
     ],
     killedBy: 13,
