@@ -5,7 +5,7 @@ import { CodedError } from './coded-error.ts'
  * to create them again. Hosts stop rather than start from "now".
  *
  * @remedy Restore the lease store or a snapshot of the leases, set `onLeaseStoreLoss: 'recover'`, or start over with
- * `discardExistingLeases`.
+ * `tidemark leases reset` or a new token in `discardExistingLeases`.
  */
 export class LeasesVanishedError extends CodedError {
   override readonly name = 'LeasesVanishedError'

@@ -1,6 +1,9 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
+  InvalidContinuationError,
   LeaseStoreUnavailableError,
+  ResourceNotFoundError,
+  StoreUnavailableError,
   textLogger,
   type IChangeFeedObserver,
   type Logger,
@@ -107,6 +110,27 @@ describe('a host that nobody listens to tells of trouble on the standard error o
     // Every failure was told or counted.
     const lines = stderr().length - 1
     expect(lines + told.reduce((sum, count) => sum + count, 0) + Number(last)).toBe(failures)
+  })
+
+  test.each([
+    [
+      new InvalidContinuationError('beyond'),
+      /beyond; to start the group again, run "tidemark leas/,
+    ],
+    [new ResourceNotFoundError('collection', 'orders'), /once the collection is there again, run/],
+    [new StoreUnavailableError('away'), /: ERR_STORE_UNAVAILABLE: away$/],
+  ])('PH-10 a position that does not fit comes with what helps: %s', async (error, line) => {
+    const { clock, stderr, newHost, start } = stage()
+    const feed = new FakeFeed({
+      clock,
+      ranges: 1,
+      beforeRead: () => {
+        throw error
+      },
+    })
+    await start(newHost({ feed }))
+    expect(stderr()[0]).toMatch(/cannot read the feed of lease -FF \(attempt 1/)
+    expect(stderr()[0]).toMatch(line)
   })
 
   test('PH-10 a dead letter, and a range that is halted', async () => {

@@ -68,7 +68,7 @@ const WARNINGS: Lines = {
     return `the lease store may lose minutes, which are then repeated: ${unbounded.join('; ')}`
   },
   feedError: ({ leaseId, attempt, retryInMs, error }) =>
-    `cannot read the feed of lease ${leaseId}${trying(attempt, retryInMs)}: ${describeError(error)}`,
+    `cannot read the feed of lease ${leaseId}${trying(attempt, retryInMs)}: ${describeError(error)}${moving(error)}`,
   leaseFenced: ({ leaseId, error }) =>
     `a sink refused lease ${leaseId}, because it has seen a newer owner: ${describeError(error)}`,
   positionReportFailed: ({ attempt, error }) =>
@@ -147,6 +147,17 @@ const LOSSES: Readonly<Record<HostEvents['leaseLost']['cause'], string>> = {
   checkpointRefused: 'a position was refused, another host has it and may repeat the last batch',
   takenOver: 'another host has it, and may repeat the last batch',
   stopped: 'the host ended before it was released',
+}
+
+/** What an operator can do about a position that does not fit the collection, or is of one that is gone. */
+function moving(error: unknown): string {
+  const code = errorCode(error)
+  if (code !== 'ERR_INVALID_CONTINUATION' && code !== 'ERR_NOT_FOUND') return ''
+  const when = code === 'ERR_NOT_FOUND' ? ' once the collection is there again' : ''
+  return (
+    `; to start the group again${when}, run "tidemark leases reset", or start its hosts with a new token in ` +
+    'hostOptions.discardExistingLeases'
+  )
 }
 
 function trying(attempt: number, retryInMs?: number): string {
