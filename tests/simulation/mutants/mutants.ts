@@ -277,6 +277,18 @@ export const MUTANTS: readonly Mutant[] = [
     killedBy: 13,
   },
   {
+    name: 'other-feed-let-in',
+    why: 'a host of another feed takes leases that it cannot read (LE-17)',
+    edits: [
+      {
+        file: 'bootstrapping/follow-feed.ts',
+        find: 'if (follows !== undefined) throw',
+        replace: 'if (follows === null) throw',
+      },
+    ],
+    killedBy: 18,
+  },
+  {
     name: 'plan-not-followed',
     why: 'a host keeps what the plan gives to others (I8)',
     edits: [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ChangeFeedSource, LeaseStore } from '@tidemark/contracts'
+import { ResourceNotFoundError, type ChangeFeedSource, type LeaseStore } from '@tidemark/contracts'
 import {
   FakeDocumentCollection,
   FakeFeed,
@@ -7,6 +7,7 @@ import {
   type Fleet,
   type FleetOptions,
 } from '@tidemark/testing'
+import { ProcessorGroup } from '../administration/processor-group.ts'
 import { DocumentLeaseStore } from '../lease-stores/documents/document-lease-store.ts'
 import { ChangeFeedProcessorHost } from './change-feed-processor-host.ts'
 import { fleetsWith } from './fleets.fixture.ts'
@@ -117,6 +118,41 @@ describe.each(STORES)('a group follows one feed, with leases in $name', ({ optio
     expect(await group.claimFeed?.(feed, { insteadOf: 'fake-feed' })).toEqual(feed)
     await fleet.until(() => host.host.health().status === 'stopped')
     expect(host.host.health().lastError).toMatchObject({ ...OTHER, follows: feed })
+  })
+
+  test('LE-17 a collection that is created again under hosts: an operator moves the group, whoever reads the old one stops', async () => {
+    let isDropped = false
+    const fleet = newFleet({
+      ...options,
+      beforeRead: () => {
+        if (isDropped) throw new ResourceNotFoundError('collection', 'orders')
+      },
+    })
+    write(fleet.feed, 40)
+    const old = [await fleet.start('a'), await fleet.start('b')]
+    await fleet.until(() => fleet.isDrained() && fleet.isBalanced())
+    isDropped = true
+    const again = new FakeFeed({ clock: fleet.clock, ranges: 2, identity: 'rid-again' })
+    write(again, 10)
+    await fleet.advance(5_000)
+    expect(again.positions.reports).toEqual([])
+    const { leases, clock } = fleet
+    await using group = new ProcessorGroup({ leases, group: 'group', feed: again, clock })
+    await expect(fleet.run(group.seek({ to: 'beginning' }))).rejects.toMatchObject(OTHER)
+    const part = { ranges: again.ranges.slice(0, 1), ofOtherFeed: 'move' } as const
+    await expect(fleet.run(group.seek({ to: 'now', ...part }))).rejects.toMatchObject(OTHER)
+    const moved = await fleet.run(group.seek({ to: 'beginning', ofOtherFeed: 'move' }))
+    expect(moved.every(({ fromLsn, toLsn }) => fromLsn === undefined && toLsn === 0)).toBe(true)
+    await fleet.until(() => old.every(({ host }) => host.health().status === 'stopped'))
+    for (const { host } of old) expect(host.health().lastError).toMatchObject(OTHER)
+    const fresh = hostOn(fleet, again)
+    await fleet.run(fresh.register())
+    await fleet.until(() => fresh.seen.size === 10)
+    await fleet.run(fresh.host.unregisterObservers())
+    const newest = Math.max(...again.changes.map(({ lsn }) => lsn))
+    const told = again.positions.reports.flat().filter((one) => one.group === 'group')
+    expect(told.length).toBeGreaterThan(0)
+    expect(told.filter(({ lsn }) => lsn > newest)).toEqual([])
   })
 
   test('LE-17 leases of an older release tell by their positions what they are of, and the first host notes it', async () => {

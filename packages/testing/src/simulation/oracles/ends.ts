@@ -22,6 +22,9 @@ export const endsOracle: MakeOracle = (verdict) => {
       const isOk = (reply as { kind?: string } | undefined)?.kind === 'ok'
       if (operation === 'sync:join' && isOk) joined.add(member.id)
     },
+    strangerJoined(process) {
+      verdict.fail('O8', `${process} was let into a group of another feed`)
+    },
     opened({ member }) {
       hasWorked.add(member.id)
     },

@@ -108,6 +108,8 @@ export type FaultAction =
   | { readonly kind: 'join' }
   /** A host ends gracefully. */
   | { readonly kind: 'leave'; readonly host: Place }
+  /** A host of another feed starts in the group, by mistake. */
+  | { readonly kind: 'stranger' }
 
 /** What can go wrong. */
 export type FaultKind = FaultAction['kind']
@@ -143,4 +145,5 @@ export const CLASS_OF_KIND: Readonly<Record<FaultKind, FaultClass>> = {
   pause: 'operator',
   join: 'fleet',
   leave: 'fleet',
+  stranger: 'fleet',
 }

@@ -14,6 +14,7 @@ const TTL_MS = 8_000
 const DAMAGE_STREAM = 1_001
 const CRASH_STREAM = 1_002
 const OBSERVER_STREAM = 1_003
+const STRANGER_STREAM = 1_004
 /** By this one the seeds that were known to show mutants have the histories that they had. */
 const LOAD_STREAM = 1_937
 
@@ -24,6 +25,9 @@ const STEADY_MS = 305_000
 
 /** Whoever owns a lease may learn of these only by being refused. */
 const UNNOTICED: ReadonlySet<FaultKind> = new Set(['release', 'seek', 'twin'])
+
+/** The lease store loses data. */
+const FORGETTING: ReadonlySet<FaultKind> = new Set(['storeRollback', 'storeWipe', 'storeCrash'])
 
 type MakeFault = (random: SeededRandom) => FaultAction
 
@@ -141,6 +145,7 @@ export function generateSchedule(
     faults.push({ atMs: random.between(500, faultsForMs - 1), ...make(random) })
   }
   if (classes.includes('store')) faults.push(...damageOf(seed, faultsForMs))
+  if (classes.includes('fleet')) faults.push(...strangersOf(seed, { faults, faultsForMs }))
   const drawn = random.chance(0.06) ? 'documents' : 'model'
   const store = chosen ?? drawn
   if (store === 'documents' && classes.includes('store')) {
@@ -189,6 +194,18 @@ function damageOf(seed: number, faultsForMs: number): readonly Fault[] {
   const atMs = random.between(500, faultsForMs - 1)
   const how = random.pick(['deleted', 'overwritten'] as const)
   return [{ kind: 'leaseDamage', atMs, range: range(random), how }]
+}
+
+/** Drawn apart too. A lease store that loses data forgets which feed a group follows. */
+function strangersOf(
+  seed: number,
+  { faults, faultsForMs }: { readonly faults: readonly Fault[]; readonly faultsForMs: number },
+): readonly Fault[] {
+  const random = SeededRandom.stream(seed, STRANGER_STREAM)
+  if (faults.some(({ kind }) => FORGETTING.has(kind)) || !random.chance(0.2)) return []
+  return Array.from({ length: random.between(1, 3) }, () => {
+    return { kind: 'stranger' as const, atMs: random.between(500, faultsForMs - 1) }
+  })
 }
 
 /** Drawn apart too. Several: only those lose anything that come when something is not on disk. */

@@ -42,6 +42,8 @@ export function applyFault(world: World, fault: Fault): boolean {
     case 'join':
       world.start(`h${world.members.length}`)
       return true
+    case 'stranger':
+      return world.startStranger()
     case 'split':
       return world.feed.split(placed(world.feed.ranges, fault.range))
     case 'merge':

@@ -64,8 +64,8 @@ export class SimulatedSource<T extends DocumentBody> {
     })
   }
 
-  /** The feed as one process reaches it. */
-  linkedTo(process: SimulatedProcess): ChangeFeedSource<T> {
+  /** The feed as one process reaches it. `rid`: by which groups know it; undefined = none looks. */
+  linkedTo(process: SimulatedProcess, rid?: string): ChangeFeedSource<T> {
     const { feed, positions } = this
     const request = <R>(
       signal: AbortSignal | undefined,
@@ -83,6 +83,7 @@ export class SimulatedSource<T extends DocumentBody> {
           }),
         read: (group) => request(undefined, () => positions.read(group)),
       },
+      ...(rid !== undefined && { readRid: () => request(undefined, () => rid) }),
       readFeedRanges: ({ signal } = {}) => request(signal, () => feed.ranges),
       resolveStart: ({ range, start, signal }) => request(signal, () => feed.start(range, start)),
       positionAt: ({ range, lsn, signal }) => request(signal, () => feed.positionAt(range, lsn)),

@@ -47,6 +47,9 @@ function linkedGroup(group: LeaseGroup, call: Call, link: NetworkLink): LeaseGro
     sync: (request) => call('sync', () => group.sync(request)),
     create: (leases) => call('create', () => group.create(leases)),
     read: () => call('read', () => group.read()),
+    ...(group.claimFeed && {
+      claimFeed: (feed, given) => call('claimFeed', () => group.claimFeed!(feed, given)),
+    }),
     plan: (request) => call('plan', () => group.plan(request)),
     acquire: (request) => call('acquire', () => group.acquire(request)),
     checkpoint: (request) =>

@@ -1,4 +1,10 @@
-import type { HostIdentity, LeaseGroup, LeaseStore } from '@tidemark/contracts'
+import type {
+  ClaimFeedOptions,
+  GroupFeed,
+  HostIdentity,
+  LeaseGroup,
+  LeaseStore,
+} from '@tidemark/contracts'
 import type { SentCall } from './world-events.ts'
 
 /** Told of each call of one process, when it is sent and when it is answered. */
@@ -46,6 +52,10 @@ function watchedGroup(group: LeaseGroup, watch: CallWatch): LeaseGroup {
       ),
     create: (leases, s) => call('create', { signal: s }, () => group.create(leases, s)),
     read: (s) => call('read', { signal: s }, () => group.read(s)),
+    ...(group.claimFeed && {
+      claimFeed: (feed: GroupFeed, given: ClaimFeedOptions = {}) =>
+        call('claimFeed', { signal: given.signal }, () => group.claimFeed!(feed, given)),
+    }),
     plan: (request, s) => call('plan', { signal: s }, () => group.plan(request, s)),
     acquire: (request, s) =>
       call('acquire', { caller: request, request, signal: s }, () => group.acquire(request, s)),

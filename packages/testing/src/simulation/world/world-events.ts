@@ -47,6 +47,8 @@ export interface WorldListener {
   started?(member: Member): void
   /** A host has ended; `error` says why by itself. */
   stopped?(member: Member, error: unknown): void
+  /** A host of another feed was let into the group. */
+  strangerJoined?(process: string): void
   opened?(life: ObserverLife): void
   dispatched?(delivery: Delivery): void
   settled?(delivery: Delivery): void

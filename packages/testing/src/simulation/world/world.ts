@@ -7,6 +7,7 @@ import {
   type FeedObserver,
   type IChangeFeedObserver,
   type LeaseGroup,
+  type LeaseStore,
   type ObserverContext,
 } from '@tidemark/contracts'
 import { ChangeFeedProcessorHost, DocumentLeaseStore } from '@tidemark/processor'
@@ -79,6 +80,9 @@ export class World {
   /** Somebody with tools, outside of all hosts. */
   readonly operator: SimulatedProcess
   readonly #workload: Workload | undefined
+  /** Only then groups look at which feed they follow: other seeds have the histories that they had. */
+  readonly #hasStrangers: boolean
+  #strangers = 0
   readonly #listeners: WorldOptions['listeners']
 
   constructor({ schedule, trace, workload, listeners }: WorldOptions) {
@@ -87,6 +91,7 @@ export class World {
     this.schedule = schedule
     this.trace = trace
     this.#workload = workload
+    this.#hasStrangers = schedule.faults.some(({ kind }) => kind === 'stranger')
     this.#listeners = listeners
     this.server = new LeaseServer({
       kind: store,
@@ -132,15 +137,7 @@ export class World {
       time: this.time,
       random: SeededRandom.stream(seed, 100 + id),
     })
-    const isModel = this.server.kind === 'model'
-    const link = new NetworkLink({
-      time: this.time,
-      random: SeededRandom.stream(seed, 10_000 + id),
-      process,
-      server: this.server,
-      unavailable: (message) =>
-        isModel ? new LeaseStoreUnavailableError(message) : new StoreUnavailableError(message),
-    })
+    const link = this.#linkOf(process, SeededRandom.stream(seed, 10_000 + id))
     const outside = new OutsideLink({
       time: this.time,
       random: SeededRandom.stream(seed, 20_000 + id),
@@ -164,6 +161,41 @@ export class World {
     for (const listener of this.#listeners) listener.started?.(member)
     this.#run(member)
     return member
+  }
+
+  /**
+   * A host of another feed starts in this group, and is to be refused. False while nobody has said which feed the group follows:
+   * then it would be the first.
+   */
+  startStranger(): boolean {
+    if (this.server.state.head.feed === undefined) return false
+    const { seed } = this.schedule
+    const id = this.#strangers++
+    const process = new SimulatedProcess(`stranger#${id}`, {
+      time: this.time,
+      random: SeededRandom.stream(seed, 30_000 + id),
+    })
+    const link = this.#linkOf(process, SeededRandom.stream(seed, 40_000 + id))
+    const host = new ChangeFeedProcessorHost<DocumentBody>({
+      hostName: `stranger${id}`,
+      group: GROUP,
+      feed: this.source.linkedTo(process, 'other-feed'),
+      leases: this.#leasesOver(process, link),
+      clock: process,
+      random: process.random,
+      logger: false,
+      hostOptions: { startTimeoutMs: 20_000 },
+    })
+    this.note('start', process.name)
+    const ended = (): void => this.note('stopped', process.name)
+    process.enter(() => {
+      host
+        .registerObserver(() => {})
+        .then(() => {
+          for (const listener of this.#listeners) listener.strangerJoined?.(process.name)
+        }, ended)
+    })
+    return true
   }
 
   /** SIGKILL. */
@@ -200,6 +232,25 @@ export class World {
     })
   }
 
+  #linkOf(process: SimulatedProcess, random: SeededRandom): NetworkLink {
+    const { time, server } = this
+    const unavailable = (message: string): Error =>
+      server.kind === 'model'
+        ? new LeaseStoreUnavailableError(message)
+        : new StoreUnavailableError(message)
+    return new NetworkLink({ time, random, process, server, unavailable })
+  }
+
+  #leasesOver(process: SimulatedProcess, link: NetworkLink): LeaseStore {
+    const { server } = this
+    if (server.kind === 'model') return linkedLeaseStore(server, process, link)
+    const { random } = process
+    return new DocumentLeaseStore(linkedCollection(server, process, link), {
+      clock: process,
+      random,
+    })
+  }
+
   #newHost(
     name: string,
     process: SimulatedProcess,
@@ -208,14 +259,7 @@ export class World {
   ): ChangeFeedProcessorHost<DocumentBody> {
     const { random } = process
     const { settings } = this.schedule
-    const store =
-      this.server.kind === 'model'
-        ? linkedLeaseStore(this.server, process, link)
-        : new DocumentLeaseStore(linkedCollection(this.server, process, link), {
-            clock: process,
-            random,
-          })
-    const leases = watchedLeaseStore(store, {
+    const leases = watchedLeaseStore(this.#leasesOver(process, link), {
       sent: (call) => this.#sent({ ...call, member: member(), sentMs: this.nowMs }),
       answered: (call, reply) => {
         for (const listener of this.#listeners) listener.answered?.(call, reply)
@@ -224,7 +268,7 @@ export class World {
     return new ChangeFeedProcessorHost<DocumentBody>({
       hostName: name,
       group: GROUP,
-      feed: this.source.linkedTo(process),
+      feed: this.source.linkedTo(process, this.#hasStrangers ? this.feed.identity : undefined),
       leases,
       clock: process,
       random,
