@@ -30,6 +30,7 @@ export const ANSWER_KINDS = [
   'override rejectedWith',
   'setPaused true',
   'setPaused false',
+  'claimFeed done',
   'discard true',
   'discard false',
   'declareLost true',
@@ -60,6 +61,7 @@ export function answerKinds(step: LeaseStep, answer: unknown): readonly string[]
     case 'replace':
     case 'override':
       return [`${kind} ${wordOf(answer) ?? 'done'}`]
+    case 'claimFeed':
     case 'create':
     case 'read':
     case 'reconcile':

@@ -41,6 +41,7 @@ export function rawKeysOf({ head, leases, wasGivenLeases, targets }: LeaseGroupS
       floor: String(head.epochFloor),
       ...(head.discardToken === undefined ? {} : { token: head.discardToken }),
       ...(head.paused ? { paused: '1' } : {}),
+      ...(head.feed === undefined ? {} : { feed: JSON.stringify(head.feed) }),
       ...(wasGivenLeases ? { given: '1' } : {}),
       lm: String(head.membershipVersion),
       ...Object.fromEntries(

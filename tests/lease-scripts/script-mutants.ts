@@ -291,6 +291,38 @@ export const SCRIPT_MUTANTS: readonly ScriptMutant[] = [
     find: 'of == digest and name',
     replace: 'name',
   }),
+  mutant('release', 'LE-11 an epoch that a sink has seen counts', {
+    find: 'tonumber(ARGV[at + 4]) or 0',
+    replace: '0',
+  }),
+  mutant('claim-feed', 'LE-17 the feed that is noted stays', {
+    find: 'if noted and cjson',
+    replace: 'if false and cjson',
+  }),
+  mutant('claim-feed', 'LE-17 one that is named is replaced', {
+    find: 'cjson.decode(noted).rid ~= ARGV[5]',
+    replace: 'true',
+  }),
+  mutant('claim-feed', 'the hosts of a feed that was replaced notice', {
+    find: 'if noted then raise_membership(group) end',
+    replace: '',
+  }),
+  mutant('discard', 'LE-17 LE-8 the feed is forgotten', {
+    find: "'feed', 'given'",
+    replace: "'given'",
+  }),
+  mutant('discard', 'leases that were discarded are not missing', {
+    find: "'feed', 'given'",
+    replace: "'feed'",
+  }),
+  mutant('declare-lost', 'leases that were declared lost are not missing', {
+    find: "redis.call('HDEL', meta, 'given')",
+    replace: '',
+  }),
+  mutant('create', 'it is known that the group was given leases', {
+    find: "'given', '1', ",
+    replace: '',
+  }),
   mutant('pause', 'everybody plans again', { find: 'raise_membership(group)', replace: '' }),
   mutant('pause', 'it says whether anything changed', {
     find: 'if group.paused == wanted then return 0 end',

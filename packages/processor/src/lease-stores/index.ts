@@ -28,4 +28,9 @@ export {
 export { overrideLeases, replaceLeases, type ReplaceRequest } from './replace-model.ts'
 export { LeaseMemory } from './lease-memory.ts'
 export { leaseStoreOn } from './memory-lease-store.ts'
-export { createLeases, declareLeasesLost, discardLeases } from './lease-set-model.ts'
+export {
+  claimGroupFeed,
+  createLeases,
+  declareLeasesLost,
+  discardLeases,
+} from './lease-set-model.ts'

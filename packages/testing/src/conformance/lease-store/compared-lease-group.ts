@@ -4,6 +4,7 @@ import {
   acquireLeases,
   applyChanges,
   checkpointLeases,
+  claimGroupFeed,
   createLeases,
   declareLeasesLost,
   discardLeases,
@@ -106,6 +107,15 @@ export class ComparedLeaseGroup {
           model: (paused) => setGroupPaused(state, paused),
           store: (paused) => group.setPaused(paused),
         })
+      case 'claimFeed': {
+        const { feed, insteadOf } = step
+        // A store need not keep it.
+        if (group.claimFeed === undefined) return undefined
+        return this.#call(feed, {
+          model: (request) => claimGroupFeed(state.head, request, insteadOf),
+          store: (request) => group.claimFeed!(request, { insteadOf }),
+        })
+      }
       case 'discard':
         return this.#call(step.token, {
           model: (token) => discardLeases(state, token),

@@ -88,11 +88,12 @@ export class LeaseStepRequests {
     return { ...this.#owner(who, checkpoints), checkpoints }
   }
 
-  release({ who, writes }: OwnerStep): Parameters<LeaseGroup['release']>[0] {
-    const releases = writes.map(({ at, ...write }): ReleaseRequest => ({
-      ...this.#held(write),
-      checkpoint: at && checkpointOf(at),
-    }))
+  release({ who, writes, raisedBy }: OwnerStep): Parameters<LeaseGroup['release']>[0] {
+    const releases = writes.map(({ at, ...write }): ReleaseRequest => {
+      const held = this.#held(write)
+      const aboveEpoch = raisedBy === undefined ? undefined : Math.max(0, held.epoch + raisedBy)
+      return { ...held, checkpoint: at && checkpointOf(at), aboveEpoch }
+    })
     return { ...this.#owner(who, releases), releases }
   }
 

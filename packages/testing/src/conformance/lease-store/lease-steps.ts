@@ -4,6 +4,7 @@ import {
   type BatchAttempts,
   type Checkpoint,
   type FeedRange,
+  type GroupFeed,
   type HostIdentity,
   type HostProfile,
   type SyncRequest,
@@ -42,6 +43,7 @@ export type LeaseStep =
   | OwnerStep
   | ReplacementStep
   | { readonly kind: 'setPaused'; readonly paused: boolean }
+  | { readonly kind: 'claimFeed'; readonly feed: GroupFeed; readonly insteadOf: string | undefined }
   | { readonly kind: 'discard'; readonly token: string }
   | {
       readonly kind: 'declareLost'
@@ -83,6 +85,8 @@ export interface OwnerStep {
   readonly kind: 'checkpoint' | 'release' | 'reconcile'
   readonly who: StepCaller
   readonly writes: readonly StepWrite[]
+  /** Of `release`: added to the epoch of each lease it is the one that a sink has seen. None: no sink has seen one. */
+  readonly raisedBy?: number | undefined
 }
 
 /** `again`: the request of the last one of its kind once more, as after a lost answer. */
@@ -271,6 +275,11 @@ function replacement(kind: 'replace' | 'override'): fc.Arbitrary<LeaseStep> {
   })
 }
 
+const FEEDS: readonly GroupFeed[] = [
+  { rid: 'AAAAAIAAAAE=', name: 'shop/orders' },
+  { rid: '"|ö', name: '"ü" \u{1f30a}\n' },
+]
+
 const HOUR_US = 3_600_000_000
 
 /** Any call of a lease group, or time that passes, also backwards. */
@@ -281,7 +290,15 @@ export const leaseStep: fc.Arbitrary<LeaseStep> = fc.oneof(
   { weight: 8, arbitrary: plan },
   { weight: 8, arbitrary: acquire },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('checkpoint'), who, writes }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('release'), who, writes }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('release'),
+      who,
+      writes,
+      raisedBy: fc.constantFrom(undefined, undefined, undefined, -1, 1, 2 * HOUR_US),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('reconcile'), who, writes }) },
   { weight: 4, arbitrary: replacement('replace') },
   { weight: 2, arbitrary: replacement('override') },
@@ -290,6 +307,14 @@ export const leaseStep: fc.Arbitrary<LeaseStep> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('setPaused'),
       paused: fc.constantFrom(false, false, true),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('claimFeed'),
+      feed: fc.constantFrom(...FEEDS),
+      insteadOf: fc.constantFrom(undefined, ...FEEDS.map(({ rid }) => rid)),
     }),
   },
   {
