@@ -24,7 +24,7 @@ export const PARTS: readonly Part[] = [
   { name: 'tests', command: 'test -- --project nightly' },
   { name: 'mutants', command: 'mutants' },
   { name: 'message-mutants', command: 'message-mutants' },
-  { name: 'lease-script-mutants', command: 'lease-scripts -- --mutants --seed 1' },
+  { name: 'lease-script-mutants', command: 'lease-scripts -- --mutants --seed 4' },
   { name: 'commit-function-mutants', command: 'commit-function -- --mutants' },
   {
     name: 'simulate',
