@@ -129,3 +129,55 @@ test('leases have V3’s form beside their own, under the prefix that its reader
     ).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
   }
 })
+
+test('LE-17 a group of one container is none of another, nor of one that was made again under its name', async () => {
+  await using under = await accountUnderTest()
+  const db = under.store.database('db')
+  const make = (id: string) => db.createCollectionIfNotExists({ id, partitionKey: '/id' })
+  await make('orders')
+  await make('customers')
+  const run = (id: string): Promise<unknown> =>
+    new ChangeFeedProcessorHost({
+      group: 'mirror',
+      feed: cosmosFeed(under.container(id)),
+      leases: cosmosLeases(under.container('leases')),
+      feedOptions: { startFromBeginning: true },
+    }).runUntilCaughtUp(() => undefined)
+  await run('orders')
+  const refused = (message: RegExp) => ({
+    code: 'ERR_GROUP_OF_OTHER_FEED',
+    message: expect.stringMatching(message),
+  })
+  await expect(run('customers')).rejects.toMatchObject(
+    refused(/follows db\/orders \(.*\), not db\/customers \(/),
+  )
+  await db.deleteCollection('orders')
+  await make('orders')
+  await expect(run('orders')).rejects.toMatchObject(
+    refused(/follows an earlier db\/orders \(.*\), which was dropped/),
+  )
+})
+
+test('a group whose lease documents were deleted does not begin from now, however often it is started', async () => {
+  await using under = await accountUnderTest()
+  const orders = await under.store
+    .database('db')
+    .createCollectionIfNotExists({ id: 'orders', partitionKey: '/id' })
+  const run = (discardExistingLeases?: string) =>
+    new ChangeFeedProcessorHost({
+      group: 'mirror',
+      feed: cosmosFeed(under.container('orders')),
+      leases: cosmosLeases(under.container('leases')),
+      feedOptions: { startFromBeginning: discardExistingLeases !== undefined },
+      hostOptions: { discardExistingLeases },
+    }).runUntilCaughtUp(() => undefined)
+  await run()
+  const leases = under.store.database('db').collection('leases')
+  const { documents } = await leases.readPartition('mirror')
+  for (const { id } of documents) if (id.startsWith('lease-')) await leases.delete(id, 'mirror')
+  for (let n = 0; n < 30; n += 1) await orders.create({ id: `o${n}` })
+  for (const _ of [1, 2]) {
+    await expect(run()).rejects.toMatchObject({ code: 'ERR_LEASES_VANISHED' })
+  }
+  expect(await run('anew')).toMatchObject({ changes: 30 })
+})

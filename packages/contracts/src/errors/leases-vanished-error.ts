@@ -11,4 +11,12 @@ export class LeasesVanishedError extends CodedError {
   override readonly name = 'LeasesVanishedError'
   readonly code = 'ERR_LEASES_VANISHED'
   readonly retryable = false
+
+  /** @param what happened; what helps in any case is added */
+  constructor(what: string, options?: ErrorOptions) {
+    super(
+      `${what}. To begin where the start options say, start hosts with a new token in hostOptions.discardExistingLeases`,
+      options,
+    )
+  }
 }

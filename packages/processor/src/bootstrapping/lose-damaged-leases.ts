@@ -43,8 +43,7 @@ export async function loseDamagedLeases<T extends DocumentBody>(
   const about = `leases of group ${group.group} were deleted or written over: ${damageText(damage)}`
   if (mirror === undefined || nextGeneration === undefined) {
     throw new LeasesVanishedError(
-      `${about}. hostOptions.onLeaseStoreLoss 'recover' makes them anew where they stood, if the feed keeps positions; ` +
-        'discardExistingLeases begins anew',
+      `${about}. hostOptions.onLeaseStoreLoss 'recover' makes them anew where they stood, if the feed keeps positions`,
     )
   }
   const told = (await mirror.read()).map(({ range }) => range)

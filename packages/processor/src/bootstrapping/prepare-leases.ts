@@ -104,8 +104,7 @@ async function prepareOnce<T extends DocumentBody>(
 function emptied<T extends DocumentBody>(group: string, feed: ChangeFeedSource<T>): Error {
   return new LeasesVanishedError(
     `group ${JSON.stringify(group)} had leases, which were deleted or written over, and ${feed.description} does not ` +
-      'know where it stood; refusing to start from "now". Restore a snapshot of its positions, or let it begin where its ' +
-      'start options say, with a new token in hostOptions.discardExistingLeases',
+      'know where it stood; refusing to start from "now". "tidemark leases restore", "seek" and "reset" say where it goes on',
   )
 }
 

@@ -115,7 +115,9 @@ test.each(DAMAGES)(
     await strike(world)
     write()
     await expect(start()).rejects.toMatchObject(VANISHED)
-    await expect(start()).rejects.toThrow(/refusing to start from "now".*discardExistingLeases/)
+    await expect(start()).rejects.toThrow(
+      /refusing to start from "now".*leases restore.*discardExistingLeases/,
+    )
     await using group = new ProcessorGroup({ leases, group: 'group', feed, clock })
     await run(group.seek({ to: 'beginning' }))
     const again = await start()

@@ -160,7 +160,7 @@ export class GroupEntrance<T extends DocumentBody> {
       if (kind === 'lost' && isOver && generation === this.#loss?.generation) {
         throw new LeasesVanishedError(
           `group ${name} has no leases, and ${feed.description} knows where it stood: refusing to begin anew; ` +
-            "hostOptions.onLeaseStoreLoss 'recover' goes on from there, discardExistingLeases begins anew",
+            "hostOptions.onLeaseStoreLoss 'recover' goes on from there",
         )
       }
       return { group, prepared }
