@@ -79,7 +79,7 @@ export class Namespace implements AsyncDisposable {
     const store = await openMemoryStore({
       clock: {
         wallMs: () => clock.wallMs(),
-        monotonicMs: () => systemClock.monotonicMs(),
+        monotonicMs: () => clock.monotonicMs(),
         sleep: (delayMs, signal, more) => systemClock.sleep(delayMs, signal, more),
       },
     })

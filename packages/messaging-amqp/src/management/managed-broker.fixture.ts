@@ -62,7 +62,7 @@ export class ManagedBroker implements AsyncDisposable {
     const store = await openMemoryStore({
       clock: {
         wallMs: () => clock.wallMs(),
-        monotonicMs: () => systemClock.monotonicMs(),
+        monotonicMs: () => clock.monotonicMs(),
         sleep: (delayMs, signal, options) => systemClock.sleep(delayMs, signal, options),
       },
     })

@@ -33,7 +33,7 @@ export class SimulatedBroker implements AsyncDisposable {
     const store = await openMemoryStore({
       clock: {
         wallMs: () => clock.wallMs(),
-        monotonicMs: () => systemClock.monotonicMs(),
+        monotonicMs: () => clock.monotonicMs(),
         sleep: (delayMs, signal, options) => systemClock.sleep(delayMs, signal, options),
       },
     })

@@ -68,7 +68,7 @@ export const DAY_MS = 86_400_000
 export function storeClockOf(simulated: SimulatedClock): Clock {
   return {
     wallMs: () => simulated.wallMs(),
-    monotonicMs: () => systemClock.monotonicMs(),
+    monotonicMs: () => simulated.monotonicMs(),
     sleep: (delayMs, signal, options) => systemClock.sleep(delayMs, signal, options),
   }
 }
