@@ -1,8 +1,6 @@
 import type { DocumentBody, RequestOptions } from '@tidemark/contracts'
-import { ChangeFeedEstimator } from '@tidemark/processor'
-import { HostedJob, type JobHost } from '../workers/hosted-job.ts'
-import { jobHost } from '../workers/job-host.ts'
-import { readLag, totalLag } from '../workers/range-lag.ts'
+import { JobGroups } from '../workers/job-groups.ts'
+import { Job } from '../workers/job.ts'
 import type { ArchiveEvent } from './archive-events.ts'
 import { ArchiveObserver } from './archive-observer.ts'
 import {
@@ -58,53 +56,28 @@ export function archiveExpired<T extends DocumentBody>(options: ArchiveOptions<T
   return new ArchiveWorker(options, resolveArchiveOptions(options))
 }
 
-class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
+class ArchiveWorker<T extends DocumentBody> extends Job<JobGroups<T>> implements ExpiryArchive {
   readonly #options: ArchiveOptions<T>
   readonly #resolved: ResolvedArchiveOptions
-  readonly #job: HostedJob<T>
   #archived = 0
   #batches = 0
 
   constructor(options: ArchiveOptions<T>, resolved: ResolvedArchiveOptions) {
+    super('the archive', options)
     this.#options = options
     this.#resolved = resolved
-    this.#job = new HostedJob('the archive', options)
   }
 
   get group(): string {
     return this.#resolved.group
   }
 
-  get finished(): Promise<void> {
-    return this.#job.finished
-  }
-
-  start(): Promise<void> {
-    return this.#job.start(() => this.#open())
-  }
-
   async progress({ signal }: RequestOptions = {}): Promise<ArchiveProgress> {
-    const { source } = this.#options
-    const { estimator } = this.#job
-    const [expiry, lag] = await Promise.all([
-      source.readExpiry({ signal, withinSeconds: [] }),
-      readLag(estimator, signal),
+    const [{ pendingDeletes, unswept }, { total: lag }] = await Promise.all([
+      this.#options.source.readExpiry({ signal, withinSeconds: [] }),
+      this.running.watched.lag({ signal }),
     ])
-    return {
-      archived: this.#archived,
-      batches: this.#batches,
-      pendingDeletes: expiry.pendingDeletes,
-      unswept: expiry.unswept,
-      lag: totalLag(lag),
-    }
-  }
-
-  async caughtUp({ signal }: RequestOptions = {}): Promise<void> {
-    await this.#job.caughtUp(signal)
-  }
-
-  stop(): Promise<void> {
-    return this.#job.stop()
+    return { archived: this.#archived, batches: this.#batches, pendingDeletes, unswept, lag }
   }
 
   async retire(): Promise<void> {
@@ -112,38 +85,33 @@ class ArchiveWorker<T extends DocumentBody> implements ExpiryArchive {
     await this.#options.source.removeWaitingGroup(this.group)
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop()
-  }
-
-  async #open(): Promise<JobHost<T>> {
-    const { source, sink, leases, onHorizonPassed, clock } = this.#options
+  protected async open(): Promise<JobGroups<T>> {
+    const options = this.#options
+    const { source, sink, onHorizonPassed } = options
     const { group, maxItemCount } = this.#resolved
+    const emit = (event: ArchiveEvent): void => this.#emit(event)
     // First of all: what is purged while leases are made would be missing.
     const { rid } = await source.addWaitingGroup(group)
-    this.#emit({ kind: 'registered', group })
-    await sink.open?.(source, { signal: this.#options.signal })
-    const host = jobHost<T>(this.#options, {
-      group,
-      feed: source,
-      feedOptions: {
-        startFromBeginning: true,
-        maxItemCount,
-        pendingDeletes: true,
-        onHorizonPassed,
-      },
-      emit: (event) => this.#emit(event),
-    })
-    host.on('horizonPassed', ({ leaseId, epoch, lsn, horizon, action }) => {
-      this.#emit({ kind: 'missed', leaseId, epoch, lsn, horizon, action })
-    })
+    emit({ kind: 'registered', group })
+    await sink.open?.(source, { signal: options.signal })
     const { description } = source
-    const watched = { feed: source, leases, group, pendingDeletes: true, clock }
-    return {
-      host,
-      observe: () => new ArchiveObserver({ rid, description }, sink, (event) => this.#emit(event)),
-      estimator: new ChangeFeedEstimator<T>(watched),
-    }
+    const startFromBeginning = true
+    const pendingDeletes = true
+    return JobGroups.start<T>({
+      options,
+      source,
+      groups: [
+        {
+          role: 'documents',
+          group,
+          feedOptions: { startFromBeginning, maxItemCount, pendingDeletes, onHorizonPassed },
+          missed: emit,
+          observe: () => new ArchiveObserver({ rid, description }, sink, emit),
+        },
+      ],
+      emit,
+      failed: (error) => this.fail(error),
+    })
   }
 
   #emit(event: ArchiveEvent): void {

@@ -1,8 +1,6 @@
 import type { DocumentBody, RequestOptions } from '@tidemark/contracts'
-import { ChangeFeedEstimator } from '@tidemark/processor'
-import { HostedJob, type JobHost } from '../workers/hosted-job.ts'
-import { jobHost } from '../workers/job-host.ts'
-import { readLag, totalLag } from '../workers/range-lag.ts'
+import { JobGroups } from '../workers/job-groups.ts'
+import { Job } from '../workers/job.ts'
 import type { ForwardEvent } from './forward-events.ts'
 import { resolveForwardGroup, type ForwardOptions } from './forward-options.ts'
 import { ForwardingObserver } from './forwarding-observer.ts'
@@ -50,61 +48,46 @@ export function forwardChanges<T extends DocumentBody>(
   return new ForwardingWorker(options, resolveForwardGroup(options))
 }
 
-class ForwardingWorker<T extends DocumentBody> implements ChangeForwarding {
-  readonly #options: ForwardOptions<T>
+class ForwardingWorker<T extends DocumentBody>
+  extends Job<JobGroups<T>>
+  implements ChangeForwarding
+{
   readonly group: string
-  readonly #job: HostedJob<T>
+  readonly #options: ForwardOptions<T>
   #changes = 0
   #messages = 0
 
   constructor(options: ForwardOptions<T>, group: string) {
+    super('the forwarding', options)
     this.#options = options
     this.group = group
-    this.#job = new HostedJob('the forwarding', options)
   }
 
-  get finished(): Promise<void> {
-    return this.#job.finished
-  }
-
-  start(): Promise<void> {
-    return this.#job.start(async () => this.#open())
-  }
-
-  async progress({ signal }: RequestOptions = {}): Promise<ForwardProgress> {
-    const lag = totalLag(await readLag(this.#job.estimator, signal))
+  async progress(options: RequestOptions = {}): Promise<ForwardProgress> {
+    const { total: lag } = await this.running.watched.lag(options)
     return { changes: this.#changes, messages: this.#messages, lag }
   }
 
-  async caughtUp({ signal }: RequestOptions = {}): Promise<void> {
-    await this.#job.caughtUp(signal)
-  }
-
-  stop(): Promise<void> {
-    return this.#job.stop()
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop()
-  }
-
-  #open(): JobHost<T> {
-    const { feed, leases, to, filter, map, feedOptions, deadLetters, clock } = this.#options
+  protected open(): Promise<JobGroups<T>> {
+    const options = this.#options
+    const { feed, to, filter, map, feedOptions, deadLetters } = options
     const { group } = this
     const emit = (event: ForwardEvent): void => this.#emit(event)
-    const host = jobHost<T>(this.#options, {
+    const { mode } = feedOptions ?? {}
+    const documents = {
+      role: 'documents',
       group,
-      feed,
       feedOptions: { startFromBeginning: true, ...feedOptions },
       deadLetters,
-      emit,
-    })
-    const { mode, pendingDeletes } = feedOptions ?? {}
-    return {
-      host,
       observe: () => new ForwardingObserver({ feed, mode, to, filter, map, emit }),
-      estimator: new ChangeFeedEstimator<T>({ feed, leases, group, mode, pendingDeletes, clock }),
-    }
+    } as const
+    return JobGroups.start<T>({
+      options,
+      source: feed,
+      groups: [documents],
+      emit,
+      failed: (error) => this.fail(error),
+    })
   }
 
   #emit(event: ForwardEvent): void {

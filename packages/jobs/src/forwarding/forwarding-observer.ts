@@ -7,7 +7,7 @@ import type {
   ObserverContext,
 } from '@tidemark/contracts'
 import { MessageSizeExceededError, type Message, type MessageBatch } from '@tidemark/messaging'
-import { feedAsFound, type FeedOfChanges } from '../workers/change-identity.ts'
+import { KnownFeed } from '../workers/change-identity.ts'
 import { messagesOf, type MapChange } from './change-message.ts'
 import type { ForwardEvent } from './forward-events.ts'
 import type { ForwardTarget } from './forward-options.ts'
@@ -24,22 +24,22 @@ export interface ForwardingParts<T extends DocumentBody> {
 /** Sends the changes of one leased range, in their order. */
 export class ForwardingObserver<T extends DocumentBody> implements IChangeFeedObserver<T> {
   readonly #parts: ForwardingParts<T>
-  #from: FeedOfChanges | undefined
+  readonly #feed: KnownFeed<T>
 
   constructor(parts: ForwardingParts<T>) {
     this.#parts = parts
+    this.#feed = new KnownFeed(parts.feed, parts.mode)
   }
 
-  async open({ range, signal }: ObserverContext): Promise<void> {
-    const { feed, mode } = this.#parts
-    this.#from = await feedAsFound(feed, { range, mode, signal })
+  async open(context: ObserverContext): Promise<void> {
+    await this.#feed.open(context)
   }
 
   /** Resolves when the messages are durable; the host stores the position only then. */
   async processChanges(context: ObserverContext, changes: readonly Change<T>[]): Promise<void> {
     const { leaseId, signal } = context
     const { to, filter, map, emit } = this.#parts
-    const from = this.#from!
+    const from = await this.#feed.at(context)
     const chosen = filter === undefined ? changes : changes.filter(filter)
     const messages = chosen.flatMap((change) => messagesOf(from, change, map))
     const last = changes.at(-1)

@@ -1,4 +1,5 @@
 import type { DocumentBody, DocumentCollection, Stored } from '@tidemark/contracts'
+import type { Effort } from '../effectively-once/effectively-once.ts'
 import { carryExpiry, storedExpiry } from './carry-expiry.ts'
 import { keyReader, keyText, partitionKeyValue, sameKey, type DocumentKey } from './document-key.ts'
 import type { MapDocument } from './map-document.ts'
@@ -11,22 +12,12 @@ import {
   type Succession,
   type Versioned,
 } from './planned-write.ts'
-import type { RangeOwner } from './range-owner.ts'
 import {
-  rangeProgressKey,
   sourceEntryKey,
   waitersEntryKey,
-  type RangeProgress,
   type SourceEntry,
   type WaitersEntry,
 } from './state-documents.ts'
-
-/**
- * How much is looked up. What is not is guessed to be absent, and a wrong guess only costs another try:
- * `none` for documents that are probably new, `entries` for those that may have come before, `all` when a
- * target key may belong to another document.
- */
-export type FactEffort = 'none' | 'entries' | 'all'
 
 const NOTHING_KNOWN: Facts = {
   entries: new Map(),
@@ -36,7 +27,10 @@ const NOTHING_KNOWN: Facts = {
   successions: new Map(),
 }
 
-/** Looks up what `planDocument` has to know. */
+/**
+ * Looks up what `planDocument` has to know: nothing, the entries of the documents, or also whether a target key belongs
+ * to another document.
+ */
 export class FactReader<S extends DocumentBody, T extends DocumentBody> {
   readonly #storage: MigrationStorage<S, T>
   readonly #map: MapDocument<S, T>
@@ -48,7 +42,7 @@ export class FactReader<S extends DocumentBody, T extends DocumentBody> {
     this.#targetKey = keyReader(storage.target.partitionKeyPaths)
   }
 
-  async read(candidates: readonly IncomingDocument[], effort: FactEffort): Promise<Facts> {
+  async read(candidates: readonly IncomingDocument[], effort: Effort): Promise<Facts> {
     if (effort === 'none') return NOTHING_KNOWN
     const entries = await readEach(
       candidates.map(({ source }) => source),
@@ -57,7 +51,7 @@ export class FactReader<S extends DocumentBody, T extends DocumentBody> {
     const holdings = await this.#holdings(entries)
     const keys = keysInQuestion(candidates, { entries, holdings })
     const occupied =
-      effort === 'entries'
+      effort === 'likely'
         ? new Map<string, Versioned<T>>()
         : await readEach(keys.entering, (key) => readDocument(this.#storage.target, key))
     const queues = [...keys.leaving, ...keys.awaited]
@@ -68,16 +62,6 @@ export class FactReader<S extends DocumentBody, T extends DocumentBody> {
       this.#succession(key, waiters.get(keyText(key))?.document.sources ?? []),
     )
     return { entries, holdings, occupied: new Set(occupied.keys()), waiters, successions }
-  }
-
-  /** The counters of a range, and the time of the target's store. */
-  async progress(owner: RangeOwner): Promise<{
-    readonly progress: Versioned<RangeProgress> | undefined
-    readonly timeMs: number
-  }> {
-    const { id, partition } = rangeProgressKey(owner)
-    const { document, serverTimeMs } = await this.#storage.progress.read(id, partition)
-    return { progress: document && versioned(document), timeMs: serverTimeMs }
   }
 
   /** What has become of the copies that expire. */

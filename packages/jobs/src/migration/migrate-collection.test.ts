@@ -100,6 +100,20 @@ const LYON: City = { id: '2', country: 'FR', name: 'Lyon' }
 const PARIS_TEXAS: City = { id: '3', country: 'US', name: 'Paris' }
 
 describe('migrateCollection', () => {
+  test('JB-1 a source that was created again is not taken for the one that was copied', async () => {
+    await source.upsert(PARIS)
+    const migration = await started()
+    await inTime(clock, migration.cutOver())
+    await inTime(clock, migration.stop())
+    await database.deleteCollection('cities')
+    source = await database.createCollectionIfNotExists<City>({
+      id: 'cities',
+      partitionKey: '/country',
+    })
+    await source.upsert(LYON)
+    await expect(worker().start()).rejects.toMatchObject({ code: 'ERR_MIGRATION_TARGET' })
+  })
+
   test('JB-1 copies what is there and what is written meanwhile under the other partition key', async () => {
     for (const city of [PARIS, LYON]) await source.upsert(city)
     const migration = await started()

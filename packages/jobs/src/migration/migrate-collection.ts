@@ -1,23 +1,23 @@
 import { HostStoppedError, type DocumentBody, type RequestOptions } from '@tidemark/contracts'
-import type { ChangeFeedProcessorHost, FeedOptions } from '@tidemark/processor'
 import type { Collection } from '@tidemark/store'
-import { JobLife, type RunningJob } from '../workers/job-life.ts'
-import { jobHost, jobLogger } from '../workers/job-host.ts'
-import { isLogKept, tellUnseenDeletes } from '../workers/unseen-deletes.ts'
+import { readAllProgress } from '../effectively-once/ledger.ts'
+import { OnceObserver } from '../effectively-once/once-observer.ts'
+import { JobGroups, type WorkingGroup } from '../workers/job-groups.ts'
+import { jobLogger, type RangeEventBase } from '../workers/job-host.ts'
+import { startOfDeletes } from '../workers/job-source.ts'
+import { Job, type RunningJob } from '../workers/job.ts'
+import { followsDeletes } from '../workers/unseen-deletes.ts'
 import type { MigrationEvent } from './migration-events.ts'
-import { openMigrationGroups } from './migration-groups.ts'
-import { MigrationObserver } from './migration-observer.ts'
+import { migrationGroups } from './migration-groups.ts'
 import {
-  deletesGroup,
   resolveMigrationOptions,
   type MigrationOptions,
   type ResolvedMigrationOptions,
 } from './migration-options.ts'
 import type { MigrationProgress } from './migration-progress.ts'
 import { MigrationWatch } from './migration-watch.ts'
-import { MigrationWriter } from './migration-writer.ts'
-import { openMigrationStorage } from './open-migration-storage.ts'
-import type { RangeOwner } from './range-owner.ts'
+import { migrationWriter, type AppliedPage } from './migration-writer.ts'
+import { openMigrationStorage, type OpenedStorage } from './open-migration-storage.ts'
 
 /** One worker of a migration. */
 export interface Migration<T extends DocumentBody> extends AsyncDisposable {
@@ -39,6 +39,10 @@ export interface Migration<T extends DocumentBody> extends AsyncDisposable {
    * source and target are the same from then on.
    */
   cutOver(options?: RequestOptions): Promise<MigrationProgress>
+  /**
+   * Resolves when this worker has stopped: by `stop` or the signal. Rejects if it stopped because of an error.
+   */
+  readonly finished: Promise<void>
   /** Finishes batches in flight, hands the ranges over and ends. A later worker continues from what is stored. */
   stop(): Promise<void>
 }
@@ -63,16 +67,18 @@ interface Running<S extends DocumentBody> extends RunningJob {
   readonly watch: MigrationWatch<S>
 }
 
-class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements Migration<T> {
+class MigrationWorker<S extends DocumentBody, T extends DocumentBody>
+  extends Job<Running<S>>
+  implements Migration<T>
+{
   readonly #options: MigrationOptions<S, T>
   readonly #resolved: ResolvedMigrationOptions
-  readonly #life: JobLife<Running<S>>
   #target: Collection<T> | undefined
 
   constructor(options: MigrationOptions<S, T>, resolved: ResolvedMigrationOptions) {
+    super('the migration', options)
     this.#options = options
     this.#resolved = resolved
-    this.#life = new JobLife('the migration', options.signal)
   }
 
   get target(): Collection<T> {
@@ -80,135 +86,98 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
     return this.#target
   }
 
-  start(): Promise<void> {
-    return this.#life.start(() => this.#open())
-  }
-
   async progress(options: RequestOptions = {}): Promise<MigrationProgress> {
-    return this.#life.running().watch.progress(options)
-  }
-
-  async caughtUp({ signal }: RequestOptions = {}): Promise<void> {
-    await this.#life.running().watch.caughtUp({ signal: this.#life.untilEnded(signal) })
+    return this.running.watch.progress(options)
   }
 
   async cutOver({ signal }: RequestOptions = {}): Promise<MigrationProgress> {
-    return this.#life.running().watch.cutOver({ signal: this.#life.untilEnded(signal) })
+    return this.running.watch.cutOver({ signal: this.untilEnded(signal) })
   }
 
-  stop(): Promise<void> {
-    return this.#life.stop()
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop()
-  }
-
-  async #open(): Promise<Running<S>> {
+  protected async open(): Promise<Running<S>> {
     const options = this.#options
-    const { source, leases, expiry = 'carry', deletes = 'ignore' } = options
-    const { name } = this.#resolved
+    const { source, job } = options
+    const { clock, name } = this.#resolved
+    const emit = (event: MigrationEvent): void => this.#emit(event)
+    const telling = { job: `migration ${job}`, logger: jobLogger(options), emit, clock }
+    const wanted = { deletes: options.deletes, byDefault: 'ignore' } as const
+    const followsLog = await followsDeletes(source, wanted, telling)
     const storage = await openMigrationStorage(options, name)
     this.#target = storage.target
-    if (options.deletes === undefined) await this.#warnOfDeletes()
-    const writer = new MigrationWriter(storage, options.mapDocument)
-    const hosts: ChangeFeedProcessorHost<S>[] = []
-    try {
-      // It begins before the first document is read: what is deleted from then on is in the log.
-      const stateIdentity = storage.entries.identity
-      if (deletes === 'apply') hosts.push(await this.#startDeletes(writer, stateIdentity))
-      const pendingDeletes = storage.carrier !== undefined
-      hosts.push(await this.#startCopy(writer, { pendingDeletes, stateIdentity }))
-    } catch (error) {
-      await stopAll(hosts)
-      throw error
-    }
-    const { clock } = this.#resolved
-    const groups = await openMigrationGroups(leases, name, { source, expiry, deletes, clock })
-    const { progress } = storage
-    const watch = new MigrationWatch<S>({ job: options.job, source, groups, progress, clock })
+    const groups = await JobGroups.start<S>({
+      options,
+      source,
+      groups: await this.#groups(storage, followsLog),
+      emit,
+      failed: (error) => this.fail(error),
+    })
+    const { watched } = groups
+    const watch = new MigrationWatch<S>({ job, source, groups: watched, ledger: storage, clock })
     const reporting = this.#report(watch)
     return {
       watch,
+      caughtUp: (until) => groups.caughtUp(until),
       async close() {
         try {
-          await stopAll(hosts)
+          await groups.close()
         } finally {
           await reporting
-          await watch.close()
         }
       },
     }
   }
 
-  async #warnOfDeletes(): Promise<void> {
-    const { source, job } = this.#options
-    const name = `${source.databaseId}/${source.id}`
-    const unseen = {
-      kind: 'deletesUnseen',
-      source: name,
-      isLogKept: await isLogKept(source),
-    } as const
-    tellUnseenDeletes(`migration ${job}`, unseen, {
-      emit: (event) => this.#emit(event),
-      logger: jobLogger(this.#options),
-      clock: this.#resolved.clock,
-    })
-  }
-
-  #startCopy(
-    writer: MigrationWriter<S, T>,
-    { pendingDeletes, stateIdentity }: { pendingDeletes: boolean; stateIdentity: string },
-  ): Promise<ChangeFeedProcessorHost<S>> {
-    const feedOptions: FeedOptions = {
+  async #groups(
+    storage: OpenedStorage<S, T>,
+    followsLog: boolean,
+  ): Promise<readonly WorkingGroup<S>[]> {
+    const { source, mapDocument, hostOptions } = this.#options
+    const { name, maxItemCount } = this.#resolved
+    const pendingDeletes = storage.carrier !== undefined
+    const writer = migrationWriter(storage, mapDocument)
+    const isBegun = (await readAllProgress(storage)).length > 0
+    const deletes = followsLog ? await startOfDeletes(source, { isBegun }) : undefined
+    const documents = {
       startFromBeginning: true,
       pendingDeletes,
       // Pending deletes that were purged unseen are of copies that have expired by themselves.
       onHorizonPassed: pendingDeletes ? 'resync' : undefined,
-    }
-    return this.#startHost(writer, { group: 'copy', feedOptions, stateIdentity })
-  }
-
-  #startDeletes(
-    writer: MigrationWriter<S, T>,
-    stateIdentity: string,
-  ): Promise<ChangeFeedProcessorHost<S>> {
-    const feedOptions: FeedOptions = { mode: 'allVersions' }
-    return this.#startHost(writer, { group: 'deletes', feedOptions, stateIdentity })
-  }
-
-  async #startHost(
-    writer: MigrationWriter<S, T>,
-    {
-      group,
-      feedOptions,
-      stateIdentity,
-    }: { group: RangeOwner['group']; feedOptions: FeedOptions; stateIdentity: string },
-  ): Promise<ChangeFeedProcessorHost<S>> {
-    const { name, maxItemCount } = this.#resolved
-    const host = jobHost<S>(this.#options, {
-      group: group === 'copy' ? name : deletesGroup(name),
-      feed: this.#options.source,
-      feedOptions: { ...feedOptions, maxItemCount },
+    } as const
+    return migrationGroups(name, { pendingDeletes, followsLog }).map((group) => ({
+      ...group,
+      feedOptions: { ...(group.role === 'deletes' ? deletes : documents), maxItemCount },
       hostOptions: {
         // What is at the target is known from there alone. Positions of a target that was dropped, in the lease
         // store or beside the source, would pass over all that the new one has not got.
-        discardExistingLeases: `state ${stateIdentity}`,
-        ...this.#options.hostOptions,
+        discardExistingLeases: `state ${storage.entries.identity}`,
+        ...hostOptions,
       },
-      emit: (event) => this.#emit(event),
-    })
-    host.on('stopped', ({ error }) => this.#life.fail(error))
-    await host.registerObserverFactory(
-      () => new MigrationObserver(writer, group, (event) => this.#emit(event)),
-    )
-    return host
+      observe: () =>
+        new OnceObserver<S, AppliedPage['counts'], AppliedPage['notes'][number]>({
+          group: group.role,
+          writer,
+          applied: (applied, of) => this.#tell(applied, of),
+          fenced: (event) => this.#emit(event),
+        }),
+    }))
+  }
+
+  #tell(
+    { counts, notes, changes, replays }: AppliedPage & { readonly changes: number },
+    of: RangeEventBase,
+  ): void {
+    for (const collision of notes) this.#emit({ kind: 'collision', ...collision })
+    const { documents, updates, moves, expired, deleted } = counts
+    // Of the log of all versions most entries are none of its business.
+    if (documents + updates + expired + deleted + replays === 0) return
+    const done = { changes, documents, updates, moves, expired, deleted, replays }
+    this.#emit({ kind: 'applied', ...of, ...done })
   }
 
   /** Tells the progress at intervals until the worker ends. */
   async #report(watch: MigrationWatch<S>): Promise<void> {
     const { onProgress } = this.#options
-    const signal = this.#life.ended
+    const signal = this.ended
     if (onProgress === undefined) return
     const { clock, progressIntervalMs } = this.#resolved
     while (!signal.aborted) {
@@ -223,16 +192,5 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody> implements
 
   #emit(event: MigrationEvent): void {
     this.#options.onEvent?.(event)
-  }
-}
-
-/** Stops all of them, also when one fails to. */
-async function stopAll<S extends DocumentBody>(
-  hosts: readonly ChangeFeedProcessorHost<S>[],
-): Promise<void> {
-  const ended = await Promise.allSettled(hosts.map((host) => host.unregisterObservers()))
-  for (const end of ended) {
-    if (end.status === 'fulfilled') continue
-    throw end.reason instanceof Error ? end.reason : new Error(String(end.reason))
   }
 }

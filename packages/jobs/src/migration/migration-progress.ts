@@ -1,10 +1,7 @@
+import type { RangeProgress } from '../effectively-once/ledger.ts'
+import type { JobLag } from '../workers/job-groups.ts'
 import type { RangeLag } from '../workers/range-lag.ts'
-import {
-  NO_COUNTS,
-  addCounts,
-  type MigrationCounts,
-  type RangeProgress,
-} from './state-documents.ts'
+import { NO_COUNTS, addCounts, type MigrationCounts } from './state-documents.ts'
 
 /** The progress of a migration, over all its workers. */
 export interface MigrationProgress extends MigrationCounts {
@@ -37,11 +34,8 @@ export interface RangeStatus extends RangeLag {
 
 export interface ProgressReading {
   readonly job: string
-  /** Undefined before the leases exist. */
-  readonly lag: readonly RangeLag[] | undefined
-  /** Of the group that applies deletes, if there is one. */
-  readonly deletesLag: readonly RangeLag[] | undefined
-  readonly progress: readonly RangeProgress[]
+  readonly lag: JobLag
+  readonly progress: readonly RangeProgress<MigrationCounts>[]
   readonly sourceDocuments: number
   readonly atMs: number
 }
@@ -52,10 +46,7 @@ export function migrationProgress(
   earlier: { readonly applied: number; readonly atMs: number } | undefined,
 ): MigrationProgress {
   const counts = reading.progress.reduce<MigrationCounts>(addCounts, NO_COUNTS)
-  const lag = [...(reading.lag ?? []), ...(reading.deletesLag ?? [])].reduce(
-    (sum, range) => sum + range.lag,
-    0,
-  )
+  const { documents: ranges, total: lag } = reading.lag
   const elapsedMs = earlier === undefined ? 0 : reading.atMs - earlier.atMs
   const { documents, updates, expired, deleted } = counts
   const applied = { all: documents + updates, present: documents - expired - deleted }
@@ -63,20 +54,20 @@ export function migrationProgress(
     earlier === undefined || elapsedMs <= 0
       ? 0
       : ((applied.all - earlier.applied) * 1000) / elapsedMs
-  const caughtUp = reading.lag !== undefined && lag === 0
+  const caughtUp = lag === 0
   const remaining = caughtUp ? 0 : Math.max(0, reading.sourceDocuments - applied.present)
   return {
     ...counts,
     job: reading.job,
-    state: reading.lag === undefined ? 'starting' : caughtUp ? 'caughtUp' : 'copying',
+    state: lag === undefined ? 'starting' : caughtUp ? 'caughtUp' : 'copying',
     sourceDocuments: reading.sourceDocuments,
     remaining,
-    lag,
+    lag: lag ?? 0,
     ratePerSecond,
     remainingSeconds:
       remaining === 0 ? 0 : ratePerSecond > 0 ? remaining / ratePerSecond : undefined,
     waiting: counts.collisions - counts.collisionsResolved,
-    ranges: (reading.lag ?? []).map((range) => ({
+    ranges: (ranges ?? []).map((range) => ({
       ...range,
       ...rangeCounts(range, reading.progress),
     })),
@@ -85,7 +76,7 @@ export function migrationProgress(
 
 function rangeCounts(
   { leaseId }: RangeLag,
-  progress: readonly RangeProgress[],
+  progress: readonly RangeProgress<MigrationCounts>[],
 ): { readonly documents: number; readonly updates: number } {
   const { documents, updates } = progress.find(({ id }) => id === leaseId) ?? NO_COUNTS
   return { documents, updates }

@@ -9,10 +9,11 @@ import {
   type FeedRange,
 } from '@tidemark/contracts'
 import { type Collection } from '@tidemark/store'
+import { rangeProgressKey, type RangeProgress } from '../effectively-once/ledger.ts'
 import type { MigrationStorage } from './migration-storage.ts'
-import { MigrationWriter } from './migration-writer.ts'
+import { migrationWriter } from './migration-writer.ts'
 import { openMigrationStorage, type OpenedStorage } from './open-migration-storage.ts'
-import { rangeProgressKey, type RangeProgress } from './state-documents.ts'
+import type { MigrationCounts } from './state-documents.ts'
 
 /*
  * Two writers whose steps are laid against each other: what one has read is old when it commits. Each test
@@ -28,7 +29,7 @@ interface Item extends DocumentBody {
 let source: Collection<Item>
 let storage: OpenedStorage<Item, Item>
 const byName = (item: Item): Item => ({ ...item, id: item.name })
-const owner = { range: FULL_RANGE, epoch: 1, hostName: 'w', group: 'copy' } as const
+const owner = { range: FULL_RANGE, epoch: 1, hostName: 'w', group: 'documents' } as const
 const [LOW, HIGH]: readonly FeedRange[] = [
   { minInclusive: '', maxExclusive: '20' },
   { minInclusive: '20', maxExclusive: 'FF' },
@@ -76,11 +77,7 @@ test('a page of documents that are too large for one commit is copied in several
   for (let n = 0; n < 40; n++) changes.push(await write(`d${n}`, `name${n}`, n))
   const text = 'x'.repeat(2 * 2 ** 20 - 200)
   const enlarging = (item: Item) => ({ ...byName(item), text })
-  const { counts: done } = await new MigrationWriter(storage, enlarging).apply(
-    changes,
-    owner,
-    never,
-  )
+  const { counts: done } = await migrationWriter(storage, enlarging).apply(changes, owner, never)
   expect(done).toMatchObject({ documents: 40 })
   expect(await storage.target.count()).toBe(40)
 })
@@ -97,7 +94,9 @@ async function write(id: string, name: string, n: number): Promise<Change<Item>>
   }
 }
 
-async function counts(): Promise<{ readonly progress: RangeProgress | undefined }> {
+async function counts(): Promise<{
+  readonly progress: RangeProgress<MigrationCounts> | undefined
+}> {
   const { id, partition } = rangeProgressKey(owner)
   const { document } = await storage.progress.read(id, partition)
   return { progress: document }
@@ -108,13 +107,13 @@ async function copies(): Promise<readonly string[]> {
   return documents.map(({ name, group, n }) => `${name}:${group}:${n}`).sort()
 }
 
-describe('MigrationWriter', () => {
+describe('migrationWriter', () => {
   test('a version that another worker has overtaken since it was looked up is not written over the newer one', async () => {
     const old = await write('a', 'x', 1)
     const newer = await write('a', 'x', 2)
-    const other = new MigrationWriter(storage, byName)
+    const other = migrationWriter(storage, byName)
     // Different ranges, as after a split, so that no count of the range stands in the way.
-    const late = new MigrationWriter(
+    const late = migrationWriter(
       interrupted(1, () => other.apply([newer], highOwner, never)),
       byName,
     )
@@ -127,12 +126,12 @@ describe('MigrationWriter', () => {
   test.each([1, 2])(
     'a document that joins the queue for a key while it is being left (try %i) is not forgotten',
     async (nth) => {
-      const writer = new MigrationWriter(storage, byName)
+      const writer = migrationWriter(storage, byName)
       await writer.apply([await write('a', 'x', 1)], lowOwner, never)
       const second = await write('b', 'x', 2)
       const moved = await write('a', 'y', 3)
-      const other = new MigrationWriter(storage, byName)
-      const leaving = new MigrationWriter(
+      const other = migrationWriter(storage, byName)
+      const leaving = migrationWriter(
         interrupted(nth, () => other.apply([second], highOwner, never)),
         byName,
       )
@@ -144,11 +143,11 @@ describe('MigrationWriter', () => {
   test.each([1, 2, 3])(
     'a key that is left while a document is about to queue for it (try %i) goes to that document',
     async (nth) => {
-      const writer = new MigrationWriter(storage, byName)
+      const writer = migrationWriter(storage, byName)
       await writer.apply([await write('a', 'x', 1)], lowOwner, never)
       const second = await write('b', 'x', 2)
       const moved = await write('a', 'y', 3)
-      const queueing = new MigrationWriter(
+      const queueing = migrationWriter(
         interrupted(nth, () => writer.apply([moved], lowOwner, never)),
         byName,
       )
@@ -162,8 +161,8 @@ describe('MigrationWriter', () => {
     async (nth) => {
       const first = await write('a', 'x', 1)
       const second = await write('b', 'x', 2)
-      const other = new MigrationWriter(storage, byName)
-      const late = new MigrationWriter(
+      const other = migrationWriter(storage, byName)
+      const late = migrationWriter(
         interrupted(nth, () => other.apply([second], highOwner, never)),
         byName,
       )
@@ -178,11 +177,11 @@ describe('MigrationWriter', () => {
   )
 
   test('two documents that queue at the same moment are both kept', async () => {
-    const writer = new MigrationWriter(storage, byName)
+    const writer = migrationWriter(storage, byName)
     await writer.apply([await write('a', 'x', 1)], lowOwner, never)
     const second = await write('b', 'x', 2)
     const third = await write('c', 'x', 3)
-    const queueing = new MigrationWriter(
+    const queueing = migrationWriter(
       interrupted(3, () => writer.apply([third], lowOwner, never)),
       byName,
     )
@@ -194,7 +193,7 @@ describe('MigrationWriter', () => {
   })
 
   test('a document that wanted another key for a moment, when its turn came, waits again for the one that it wants', async () => {
-    const writer = new MigrationWriter(storage, byName)
+    const writer = migrationWriter(storage, byName)
     const first = await write('a', 'x', 1)
     await writer.apply([first, await write('b', 'x', 2)], owner, never)
     await write('b', 'z', 3)
@@ -208,12 +207,12 @@ describe('MigrationWriter', () => {
   })
 
   test('a document that is passed over at the moment in which its newer version is planned is not forgotten', async () => {
-    const writer = new MigrationWriter(storage, byName)
+    const writer = migrationWriter(storage, byName)
     await writer.apply([await write('a', 'x', 1), await write('b', 'x', 2)], owner, never)
     await write('b', 'z', 3)
     const planned = Promise.withResolvers<void>()
     const passedOver = Promise.withResolvers<void>()
-    const late = new MigrationWriter(
+    const late = migrationWriter(
       interrupted(3, () => {
         planned.resolve()
         return passedOver.promise
@@ -222,7 +221,7 @@ describe('MigrationWriter', () => {
     )
     let returning: Promise<unknown> | undefined
     // It has read that b wants another key. Now b comes back, and is planned to go on waiting.
-    const leaving = new MigrationWriter(
+    const leaving = migrationWriter(
       interrupted(2, async () => {
         returning = late.apply([await write('b', 'x', 4)], highOwner, never)
         await planned.promise
@@ -236,12 +235,12 @@ describe('MigrationWriter', () => {
   })
 
   test('a document that goes on waiting while it is about to be passed over is not forgotten', async () => {
-    const writer = new MigrationWriter(storage, byName)
+    const writer = migrationWriter(storage, byName)
     await writer.apply([await write('a', 'x', 1), await write('b', 'x', 2)], owner, never)
     await write('b', 'z', 3)
-    const other = new MigrationWriter(storage, byName)
+    const other = migrationWriter(storage, byName)
     // It has read that b wants another key. Before it commits, b is back and waits on.
-    const leaving = new MigrationWriter(
+    const leaving = migrationWriter(
       interrupted(2, async () => other.apply([await write('b', 'x', 4)], highOwner, never)),
       byName,
     )
@@ -250,7 +249,7 @@ describe('MigrationWriter', () => {
   })
 
   test('LE-11 a worker whose epoch is behind is refused, whatever it wants to write', async () => {
-    const writer = new MigrationWriter(storage, byName)
+    const writer = migrationWriter(storage, byName)
     const change = await write('a', 'x', 1)
     await writer.apply([change], { ...owner, epoch: 5 }, never)
     const fresh = await write('b', 'y', 2)
@@ -272,8 +271,8 @@ describe('MigrationWriter', () => {
       expiredAtMs: 1_000,
       lastVersion: (change as DocumentChange<Item>).document,
     }
-    const other = new MigrationWriter(storage, byName)
-    const late = new MigrationWriter(
+    const other = migrationWriter(storage, byName)
+    const late = migrationWriter(
       interrupted(1, () => other.apply([gone], { ...highOwner, epoch: 2 }, never)),
       byName,
     )
@@ -291,7 +290,7 @@ describe('MigrationWriter', () => {
       return { ...rest, kind: 'pendingDelete', lastVersion, expiredAtMs: 1_000 }
     }
     let commits = 0
-    const writer = new MigrationWriter<Item, Item>(
+    const writer = migrationWriter<Item, Item>(
       {
         ...storage,
         commit: (writes, by, signal) => {
@@ -311,7 +310,7 @@ describe('MigrationWriter', () => {
     const changes: Change<Item>[] = []
     for (let n = 0; n < 700; n += 1) changes.push(await write(`d${n}`, `n${n}`, n))
     const sizes: number[] = []
-    const writer = new MigrationWriter<Item, Item>(
+    const writer = migrationWriter<Item, Item>(
       {
         ...storage,
         commit: (writes, by, signal) => {

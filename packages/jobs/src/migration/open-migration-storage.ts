@@ -1,17 +1,16 @@
-import { AllVersionsOffError, errorCode, type DocumentBody } from '@tidemark/contracts'
-import type { AtomicWrite, Collection, Database } from '@tidemark/store'
+import { errorCode, type DocumentBody } from '@tidemark/contracts'
+import type { Collection, Database } from '@tidemark/store'
+import {
+  STATE_PARTITION_KEY,
+  claimState,
+  databaseLedger,
+  type SourceRecord,
+} from '../effectively-once/ledger.ts'
 import type { ExpiryCarrier } from './carry-expiry.ts'
-import { partitionKeyValue } from './document-key.ts'
 import type { MigrationOptions, MigrationTarget } from './migration-options.ts'
 import type { MigrationStorage } from './migration-storage.ts'
 import { MigrationTargetError } from './migration-target-error.ts'
-import type { PlannedWrite } from './planned-write.ts'
-import {
-  STATE_PARTITION_KEY,
-  type RangeProgress,
-  type SourceEntry,
-  type WaitersEntry,
-} from './state-documents.ts'
+import type { MigrationCounts, SourceEntry, WaitersEntry } from './state-documents.ts'
 
 /** A migration's storage, with the target as users see it. */
 export interface OpenedStorage<
@@ -26,11 +25,8 @@ export async function openMigrationStorage<S extends DocumentBody, T extends Doc
   options: MigrationOptions<S, T>,
   stateId: string,
 ): Promise<OpenedStorage<S, T>> {
-  const { job, source, target: wanted, expiry = 'carry', deletes = 'ignore' } = options
+  const { job, source, target: wanted, expiry = 'carry' } = options
   const { definition } = await source.readRecord()
-  if (deletes === 'apply' && definition.allVersions === null) {
-    throw new AllVersionsOffError(source.description)
-  }
   const sourceTtl = expiry === 'carry' ? definition.defaultTtl : null
   const { database } = wanted
   const target = await openTarget<T>(wanted, sourceTtl)
@@ -39,32 +35,20 @@ export async function openMigrationStorage<S extends DocumentBody, T extends Doc
   }
   const carrier = sourceTtl === null ? undefined : await openCarrier(target, sourceTtl)
   const entries = await openStateCollection<SourceEntry>(database, stateId)
-  // Further handles on the same collection, each for one kind of its documents.
-  const queues = database.collection<WaitersEntry>(stateId)
-  const progress = database.collection<RangeProgress>(stateId)
+  if ((await claimState(database.collection<SourceRecord>(stateId), source)) !== source.identity) {
+    throw new MigrationTargetError(
+      `target ${database.id}/${wanted.id} has copies of another collection that was ${source.description}, which was ` +
+        `created again since: delete the target and ${stateId}, or give the migration another job and target`,
+    )
+  }
   return {
+    ...databaseLedger<MigrationCounts>(database, { job, target, state: entries }),
     source,
     target,
     entries,
-    queues,
-    progress,
+    // A further handle on the same collection.
+    queues: database.collection<WaitersEntry>(stateId),
     carrier,
-    async commit(writes, { range, epoch, group }, signal) {
-      const scope = group === 'copy' ? job : `${job}/${group}`
-      const atomicWrites = writes.map((write): AtomicWrite => {
-        return { collection: write.to === 'target' ? target : entries, operation: operation(write) }
-      })
-      try {
-        await database.commitAtomically(atomicWrites, {
-          fence: { job: scope, range, epoch },
-          signal,
-        })
-        return 'committed'
-      } catch (error) {
-        if (isRefusal(error)) return 'refused'
-        throw error
-      }
-    },
   }
 }
 
@@ -119,20 +103,6 @@ async function openTarget<T extends DocumentBody>(
       cause,
     })
   }
-}
-
-function operation({ operation: wanted, key, conditions }: PlannedWrite): AtomicWrite['operation'] {
-  if (wanted.kind === 'put') return { ...wanted, ...conditions }
-  return { kind: wanted.kind, id: key.id, partitionKey: partitionKeyValue(key), ...conditions }
-}
-
-/** A condition did not hold; a document that is invalid is something else. */
-function isRefusal(error: unknown): boolean {
-  return (
-    errorCode(error) === 'ERR_ATOMIC_WRITE_FAILED' &&
-    error instanceof Error &&
-    errorCode(error.cause) === 'ERR_PRECONDITION_FAILED'
-  )
 }
 
 async function exists(database: Database, id: string): Promise<boolean> {

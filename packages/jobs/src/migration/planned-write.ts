@@ -1,5 +1,6 @@
 import type { DocumentBody, EtagConditions } from '@tidemark/contracts'
-import type { DocumentKey } from './document-key.ts'
+import type { LedgerWrite } from '../effectively-once/ledger.ts'
+import { partitionKeyValue, type DocumentKey } from './document-key.ts'
 import {
   sourceEntryKey,
   type MigrationCounts,
@@ -158,6 +159,13 @@ export function putCopy(
 ): PlannedWrite {
   const operation = { kind: 'put', document, expiresAtMs } as const
   return { to: 'target', operation, key, conditions }
+}
+
+/** As the ledger takes it. */
+export function ledgerWrite({ to, operation, key, conditions }: PlannedWrite): LedgerWrite {
+  if (operation.kind === 'put') return { to, ...operation, ...conditions }
+  const { kind } = operation
+  return { to, kind, id: key.id, partitionKey: partitionKeyValue(key), ...conditions }
 }
 
 /** Key of a document of the state collection. */

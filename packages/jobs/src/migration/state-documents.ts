@@ -1,15 +1,10 @@
-import type { DocumentBody, FeedRange } from '@tidemark/contracts'
-import { feedRangeId } from '@tidemark/contracts'
+import type { DocumentBody } from '@tidemark/contracts'
 import type { DocumentKey } from './document-key.ts'
-import type { RangeOwner } from './range-owner.ts'
 
 /*
  * What a migration remembers, in a collection of the target's database, so that it is written in the
  * same commit as the copies themselves. Its partition key is `/partition`.
  */
-
-/** Path of the partition key of a migration's state collection. */
-export const STATE_PARTITION_KEY = '/partition'
 
 /** Where a source document's copy is, and of which version. One a source document. */
 export interface SourceEntry extends DocumentBody {
@@ -33,16 +28,6 @@ export interface WaitersEntry extends DocumentBody {
   readonly partition: string
   /** In order of arrival. */
   readonly sources: readonly DocumentKey[]
-}
-
-/** What was done from one range of the source, counted in the same commits that did it. */
-export interface RangeProgress extends DocumentBody, MigrationCounts {
-  readonly partition: string
-  readonly range: FeedRange
-  /** LSN of the last change applied. */
-  readonly lsn: number
-  readonly epoch: number
-  readonly hostName: string
 }
 
 /** Exact over crashes and replays. */
@@ -94,9 +79,6 @@ export function addCounts(a: MigrationCounts, b: MigrationCounts): MigrationCoun
   }
 }
 
-/** Partition of all `RangeProgress` documents; no other kind of state begins with `p`. */
-export const PROGRESS_PARTITION = 'progress'
-
 /** Entries lie together as their source documents do, so that a page writes few partitions. */
 export function sourceEntryKey(source: DocumentKey): { partition: string; id: string } {
   return { partition: `s${source.partitionKey}`, id: source.id }
@@ -104,12 +86,4 @@ export function sourceEntryKey(source: DocumentKey): { partition: string; id: st
 
 export function waitersEntryKey(target: DocumentKey): { partition: string; id: string } {
   return { partition: `t${target.partitionKey}`, id: target.id }
-}
-
-export function rangeProgressKey({ range, group }: Pick<RangeOwner, 'range' | 'group'>): {
-  partition: string
-  id: string
-} {
-  const id = feedRangeId(range)
-  return { partition: PROGRESS_PARTITION, id: group === 'copy' ? id : `${group}:${id}` }
 }

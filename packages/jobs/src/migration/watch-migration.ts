@@ -8,12 +8,14 @@ import {
 import { checkOptions } from '@tidemark/contracts/internal'
 import type { Collection, Database } from '@tidemark/store'
 import { databaseRule } from '../workers/job-options.ts'
-import { openMigrationGroups } from './migration-groups.ts'
+import { WatchedGroups } from '../workers/job-groups.ts'
+import { migrationGroups } from './migration-groups.ts'
 import { migrationName, migrationRules, type ExpiryOption } from './migration-options.ts'
 import type { MigrationProgress } from './migration-progress.ts'
 import { MigrationWatch } from './migration-watch.ts'
 import { openStateCollection } from './open-migration-storage.ts'
-import type { RangeProgress } from './state-documents.ts'
+import type { MigrationCounts } from './state-documents.ts'
+import type { RangeProgress } from '../effectively-once/ledger.ts'
 
 export interface WatchMigrationOptions<S extends DocumentBody> {
   /** Name of the migration. */
@@ -52,18 +54,17 @@ export async function watchMigration<S extends DocumentBody>(
   const { job, source, targetDatabase, leases, clock = systemClock } = options
   const { expiry = 'carry', deletes = 'ignore' } = options
   const name = migrationName(job)
-  const progress = await openStateCollection<RangeProgress>(targetDatabase, name)
-  const watch = new MigrationWatch({
-    job,
-    source,
-    groups: await openMigrationGroups(leases, name, { source, expiry, deletes, clock }),
-    progress,
-    clock,
-  })
+  const progress = await openStateCollection<RangeProgress<MigrationCounts>>(targetDatabase, name)
+  const { definition } = await source.readRecord()
+  const pendingDeletes = expiry === 'carry' && definition.defaultTtl !== null
+  const followsLog = deletes === 'apply'
+  const reading = migrationGroups(name, { pendingDeletes, followsLog })
+  const groups = new WatchedGroups({ source, leases, clock }, reading)
+  const watch = new MigrationWatch({ job, source, groups, ledger: { progress }, clock })
   return {
     progress: (wait) => watch.progress(wait),
-    caughtUp: (wait) => watch.caughtUp(wait),
+    caughtUp: (wait) => groups.caughtUp(wait),
     cutOver: (wait) => watch.cutOver(wait),
-    [Symbol.asyncDispose]: () => watch.close(),
+    [Symbol.asyncDispose]: () => groups[Symbol.asyncDispose](),
   }
 }

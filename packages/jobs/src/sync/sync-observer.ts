@@ -6,7 +6,7 @@ import type {
   IChangeFeedObserver,
   ObserverContext,
 } from '@tidemark/contracts'
-import { epochOf, feedAsFound, type FoundFeed } from '../workers/change-identity.ts'
+import { KnownFeed, type FoundFeed } from '../workers/change-identity.ts'
 import type { PatientWriter } from './patient-writer.ts'
 import { sinkEntry } from './sink-entry.ts'
 import type { SyncEvent } from './sync-events.ts'
@@ -23,20 +23,21 @@ export interface SyncObserverParts<T extends DocumentBody> {
 /** Writes the changes of one leased range to the sink, in their order. */
 export class SyncObserver<T extends DocumentBody> implements IChangeFeedObserver<T> {
   readonly #parts: SyncObserverParts<T>
-  #found: FoundFeed | undefined
+  readonly #feed: KnownFeed<T>
 
   constructor(parts: SyncObserverParts<T>) {
     this.#parts = parts
+    this.#feed = new KnownFeed(parts.feed, parts.mode)
   }
 
   async open(context: ObserverContext): Promise<void> {
-    await this.#find(context)
+    await this.#feed.open(context)
   }
 
   /** Resolves when the entries are durable; the host stores the position only then. */
   async processChanges(context: ObserverContext, changes: readonly Change<T>[]): Promise<void> {
     const { writer, isChosen, emit } = this.#parts
-    const from = await this.#readFrom(context)
+    const from = await this.#feed.at(context)
     const chosen = changes.filter((change) => isChosen(change, from))
     const entries = chosen.map((change) => sinkEntry(from, change))
     const last = entries.at(-1)
@@ -46,20 +47,5 @@ export class SyncObserver<T extends DocumentBody> implements IChangeFeedObserver
     await writer.write(entries, { source: from.description, job, range, fence, signal })
     const { epoch } = fence
     emit({ kind: 'written', leaseId, epoch, entries: entries.length, lsn: last.lsn })
-  }
-
-  /** The feed in the epoch of the page: a new one may begin while the range is open, and another worker may know it. */
-  async #readFrom(context: ObserverContext): Promise<FoundFeed> {
-    const { continuation } = context
-    const known = this.#found!
-    const epoch = continuation === undefined ? known.epoch : epochOf(continuation)
-    const found = epoch > known.epoch ? await this.#find(context) : known
-    return { ...found, epoch }
-  }
-
-  async #find({ range, signal }: ObserverContext): Promise<FoundFeed> {
-    const { feed, mode } = this.#parts
-    this.#found = await feedAsFound(feed, { range, mode, signal })
-    return this.#found
   }
 }

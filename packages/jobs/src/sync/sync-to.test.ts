@@ -123,6 +123,26 @@ describe('JB-6 a function as a sink', () => {
     expect(away).toHaveLength(3)
   })
 
+  test('gets past what it does not take, when that is mended in the source', async () => {
+    await using on = await stage()
+    const failed = Promise.withResolvers<void>()
+    const taken: string[] = []
+    const job = on.worker({
+      sink: async (batch) => {
+        if (batch.some(({ document }) => document?.total === -1)) throw new Error('a bad total')
+        taken.push(...batch.map(({ id, document }) => `${id} ${document?.total}`))
+      },
+      onEvent: ({ kind }) => kind === 'failure' && failed.resolve(),
+      hostOptions: { retryDelayMs: 1 },
+    })
+    await job.start()
+    await on.orders.upsert({ id: 'a', customer: 'c', total: -1 })
+    await failed.promise
+    await on.orders.upsert({ id: 'a', customer: 'c', total: 2 })
+    await job.caughtUp()
+    expect(taken).toEqual(['a 2'])
+  })
+
   test('that refuses a stale fence ends the range of that worker, and no attempt counts', async () => {
     await using on = await stage()
     await on.orders.upsert({ id: 'a', customer: 'c', total: 1 })

@@ -1,7 +1,8 @@
 import { MemoryLeaseStore } from '@tidemark/processor'
 import type { Collection, Database, Store } from '@tidemark/store'
-import { openMemoryStore } from '@tidemark/testing'
+import { openMemoryStore, SimulatedClock } from '@tidemark/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { inTime } from '../in-time.fixture.ts'
 import { average, count, latest, max, min, sum, top } from './folds/folds.ts'
 import { materializeView } from './materialize-view.ts'
 import { openView } from './open-view.ts'
@@ -78,6 +79,57 @@ describe('JB-3 a view', () => {
     expect([sumOf('added'), sumOf('updated'), sumOf('moved'), sumOf('removed')]).toEqual([
       0, 0, 0, 0,
     ])
+  })
+
+  test('gets past a document that a fold does not take, when that is mended in the source', async () => {
+    const failed = Promise.withResolvers<void>()
+    await using job = materializeView({
+      source: orders,
+      target: { database: shop, id: 'customers' },
+      leases: new MemoryLeaseStore(),
+      by({ customer }) {
+        if (customer === 'bad') throw new Error('no such customer')
+        return customer
+      },
+      fold,
+      onEvent: ({ kind }) => kind === 'failure' && failed.resolve(),
+      hostOptions: { retryDelayMs: 1 },
+    })
+    await job.start()
+    await orders.upsert({ id: 'a', customer: 'bad', total: 1 })
+    await failed.promise
+    await orders.upsert({ id: 'a', customer: 'x', total: 2 })
+    await job.caughtUp()
+    expect(await job.view.read('x')).toMatchObject({ orders: 1, total: 2 })
+  })
+
+  test('loses no expiry that waits when the log of deletes is turned on', async () => {
+    const clock = new SimulatedClock()
+    await using later = await openMemoryStore({ clock, maintenance: 'manual' })
+    const database = later.database('shop')
+    const source = await database.createCollectionIfNotExists<Order & { readonly ttl?: number }>({
+      id: 'orders',
+      partitionKey: '/id',
+      defaultTtl: -1,
+      pendingDeletes: { retentionSeconds: 3_600 },
+    })
+    const leases = new MemoryLeaseStore({ clock })
+    const run = async () => {
+      const target = { database, id: 'customers' }
+      const by = ({ customer }: Order) => customer
+      const job = materializeView({ source, target, leases, clock, by, fold })
+      await inTime(clock, job.start())
+      await inTime(clock, job.caughtUp())
+      await inTime(clock, job.stop())
+      return (await job.view.read('x'))?.orders
+    }
+    await source.upsert({ id: 'a', customer: 'x', total: 1 })
+    await source.upsert({ id: 'b', customer: 'x', total: 1, ttl: 60 })
+    expect(await run()).toBe(2)
+    await clock.advance(61_000)
+    await later.runMaintenance()
+    await source.updateSettings({ allVersions: { retentionSeconds: 3_600 } })
+    expect(await run()).toBe(1)
   })
 
   test('follows creates, updates, moves and deletes', async () => {

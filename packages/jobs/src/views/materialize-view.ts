@@ -1,8 +1,7 @@
 import { HostStoppedError, type DocumentBody, type RequestOptions } from '@tidemark/contracts'
-import { JobLife, type RunningJob } from '../workers/job-life.ts'
 import { jobLogger } from '../workers/job-host.ts'
-import { tellUnseenDeletes } from '../workers/unseen-deletes.ts'
-import { keepsLog, readLogNow } from './deletes-source.ts'
+import { Job, type RunningJob } from '../workers/job.ts'
+import { followsDeletes } from '../workers/unseen-deletes.ts'
 import type { Folds } from './folds/fold.ts'
 import { openView, type View, type ViewValues } from './open-view.ts'
 import type { ViewEvent } from './view-events.ts'
@@ -52,80 +51,58 @@ export function materializeView<T extends DocumentBody, const F extends Folds<T>
   return new ViewWorker(options, resolveViewOptions(options))
 }
 
-/** A build has caught up when the last of it took no longer than this. */
+/** A build has caught up when its last round took no longer than this, or about as long as the round before. */
 const SHORT_MS = 1_000
+const CONVERGED = 0.8
 
-class ViewWorker<T extends DocumentBody, F extends Folds<T>> implements MaterializedView<F> {
+class ViewWorker<T extends DocumentBody, F extends Folds<T>>
+  extends Job<RunningJob>
+  implements MaterializedView<F>
+{
   readonly view: View<ViewValues<F>>
   readonly #options: ViewOptions<T, F>
   readonly #resolved: ResolvedViewOptions<T>
-  readonly #life: JobLife<RunningJob>
   readonly #records: ViewRecords
-  readonly #finished = Promise.withResolvers<void>()
   #followsLog = false
   #run: ViewRun<T, F> | undefined
 
   constructor(options: ViewOptions<T, F>, resolved: ResolvedViewOptions<T>) {
+    // When it has caught up, what it has built has to be swapped before it stops.
+    super('the view', { signal: options.signal })
     this.#options = options
     this.#resolved = resolved
-    this.#life = new JobLife('the view', options.signal)
     this.#records = new ViewRecords(options.target.database)
     this.view = openView<ViewValues<F>>(options.target.database, resolved.name)
-    // Whoever does not ask is not to be disturbed.
-    this.#finished.promise.catch(() => {})
-  }
-
-  get finished(): Promise<void> {
-    return this.#finished.promise
-  }
-
-  start(): Promise<void> {
-    return this.#life.start(() => this.#open())
   }
 
   async progress({ signal }: RequestOptions = {}): Promise<ViewProgress> {
-    return this.#running().progress({ signal })
+    return this.#present().progress({ signal })
   }
 
-  async caughtUp({ signal }: RequestOptions = {}): Promise<void> {
-    await this.#running().caughtUp(this.#life.untilEnded(signal))
+  /** @throws ERR_HOST_STOPPED */
+  #present(): ViewRun<T, F> {
+    if (this.running && this.#run !== undefined) return this.#run
+    throw new HostStoppedError('the view is between two editions')
   }
 
-  async stop(): Promise<void> {
-    await this.#life.stop()
-    // It may never have been started.
-    this.#finished.resolve()
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop()
-  }
-
-  #running(): ViewRun<T, F> {
-    this.#life.running()
-    if (this.#run === undefined) throw new HostStoppedError('the view is between two editions')
-    return this.#run
-  }
-
-  async #open(): Promise<RunningJob> {
-    const { deletes, source, signal, rebuild = false } = this.#options
-    if (deletes === 'apply') await readLogNow(source, signal)
-    this.#followsLog =
-      deletes === 'apply' || (deletes === undefined && (await keepsLog(source, signal)))
-    if (deletes === undefined && !this.#followsLog) this.#tellUnseenDeletes()
+  protected async open(): Promise<RunningJob> {
+    const { deletes, source, target, signal, rebuild = false } = this.#options
+    const wanted = { deletes, byDefault: 'apply' } as const
+    this.#followsLog = await followsDeletes(source, wanted, {
+      job: `view ${target.id}`,
+      emit: (event) => this.#emit(event),
+      logger: jobLogger(this.#options),
+      clock: this.#resolved.clock,
+      signal,
+    })
     const claimed = await this.#claim(rebuild)
     await this.#startRun(claimed)
     const tending = this.#tend(claimed)
     return {
+      caughtUp: async (until) => this.#present().caughtUp(until),
       close: async () => {
-        try {
-          await tending
-          await this.#run?.close()
-          this.#finished.resolve()
-        } catch (error) {
-          this.#finished.reject(error)
-          throw error
-        }
+        await tending
+        await this.#run?.close()
       },
     }
   }
@@ -144,7 +121,7 @@ class ViewWorker<T extends DocumentBody, F extends Folds<T>> implements Material
       edition,
       followsLog: this.#followsLog,
       emit: (event) => this.#emit(event),
-      failed: (error) => this.#fail(error),
+      failed: (error) => this.fail(error),
     })
     const { number, version } = edition
     this.#emit({ kind: 'edition', number, version, role })
@@ -152,7 +129,7 @@ class ViewWorker<T extends DocumentBody, F extends Folds<T>> implements Material
 
   /** Until the worker ends: swaps what was built, follows the view to its next edition, tells the progress. */
   async #tend(claimed: ClaimedEdition): Promise<void> {
-    const { ended } = this.#life
+    const { ended } = this
     const { clock, progressIntervalMs } = this.#resolved
     let work = claimed
     let catchingUp = this.#catchUp(work, ended)
@@ -192,15 +169,18 @@ class ViewWorker<T extends DocumentBody, F extends Folds<T>> implements Material
     const { stopWhenCaughtUp = false } = this.#options
     if (run === undefined || (role === 'current' && !stopWhenCaughtUp)) return
     try {
-      for (;;) {
+      // Each round has less to do than the one before, until a round is as short as the source is slow.
+      for (let lastMs = Infinity, isShorter = true; isShorter;) {
         const startedMs = clock.monotonicMs()
-        await run.caughtUp(ended)
-        if (clock.monotonicMs() - startedMs <= SHORT_MS) break
+        await run.caughtUp({ signal: ended })
+        const roundMs = clock.monotonicMs() - startedMs
+        isShorter = roundMs > SHORT_MS && roundMs < lastMs * CONVERGED
+        lastMs = roundMs
       }
       if (role === 'building') await this.#swap(run)
     } catch (error) {
       // Its edition may have been replaced: the next one has a wait of its own.
-      if (!ended.aborted && this.#run === run) this.#fail(error)
+      if (!ended.aborted && this.#run === run) this.fail(error)
       return
     }
     // It waits for this.
@@ -229,21 +209,6 @@ class ViewWorker<T extends DocumentBody, F extends Folds<T>> implements Material
     } catch (error) {
       if (!signal.aborted) this.#emit({ kind: 'failure', what: 'progress', error })
     }
-  }
-
-  #tellUnseenDeletes(): void {
-    const { source, target } = this.#options
-    const unseen = { kind: 'deletesUnseen', source: source.description, isLogKept: false } as const
-    tellUnseenDeletes(`view ${target.id}`, unseen, {
-      emit: (event) => this.#emit(event),
-      logger: jobLogger(this.#options),
-      clock: this.#resolved.clock,
-    })
-  }
-
-  #fail(error: unknown): void {
-    this.#finished.reject(error)
-    this.#life.fail(error)
   }
 
   #emit(event: ViewEvent): void {

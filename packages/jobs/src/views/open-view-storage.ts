@@ -1,25 +1,21 @@
-import { errorCode, type DocumentBody, type Stored } from '@tidemark/contracts'
-import type { AtomicOperation, Collection, Database } from '@tidemark/store'
+import type { Collection, Database } from '@tidemark/store'
+import { STATE_PARTITION_KEY, databaseLedger } from '../effectively-once/ledger.ts'
 import {
-  STATE_PARTITION_KEY,
   VIEW_PARTITION_KEY,
-  progressKey,
   viewDocumentKey,
-  PROGRESS_PARTITION,
   type Contribution,
   type IndexedPart,
-  type RangeProgress,
+  type ViewCounts,
   type ViewDocument,
 } from './state-documents.ts'
 import { stateCollectionId, viewCollectionId, type ViewEdition } from './view-record.ts'
-import type { ViewStorage, ViewWrite } from './view-storage.ts'
+import type { ViewStorage } from './view-storage.ts'
 
 /** The collections of one edition, made if they are missing. */
 export interface OpenedViewStorage extends ViewStorage {
   readonly collection: Collection<ViewDocument>
   /** Of what is remembered: another one starts from the beginning. */
   readonly identity: string
-  readAllProgress(): Promise<readonly Stored<RangeProgress>[]>
 }
 
 export async function openViewStorage(
@@ -40,20 +36,18 @@ export async function openViewStorage(
     partitionCount,
     defaultTtl: -1,
   })
-  // Further handles on the same collection, each for one kind of its documents.
-  const progress = database.collection<RangeProgress>(id)
+  // A further handle on the same collection.
   const index = database.collection<IndexedPart>(id)
   const job = `view ${name} ${edition.number}`
   return {
+    ...databaseLedger<ViewCounts>(database, { job, target: view, state: contributions }),
     collection: view,
     identity: contributions.identity,
-    readContribution: (at) => readAt(contributions, at),
+    async readContribution({ id: document, partition }) {
+      return (await contributions.read(document, partition)).document
+    },
     async readView(key) {
       return (await view.read(viewDocumentKey(key).id, key)).document
-    },
-    readProgress: (owner) => readAt(progress, progressKey(owner)),
-    async readAllProgress() {
-      return (await progress.readPartition(PROGRESS_PARTITION)).documents
     },
     async *readIndex(partition, maxItemCount) {
       let continuation: string | undefined
@@ -67,44 +61,5 @@ export async function openViewStorage(
         continuation = page.continuation
       } while (continuation !== undefined)
     },
-    async commit(writes, { range, epoch, group }, signal) {
-      const atomicWrites = writes.map((write) => {
-        return {
-          collection: write.to === 'view' ? view : contributions,
-          operation: operation(write),
-        }
-      })
-      const fence = { job: group === 'documents' ? job : `${job}/deletes`, range, epoch }
-      try {
-        await database.commitAtomically(atomicWrites, { fence, signal })
-        return 'committed'
-      } catch (error) {
-        if (isRefusal(error)) return 'refused'
-        throw error
-      }
-    },
   }
-}
-
-async function readAt<D extends DocumentBody>(
-  collection: Collection<D>,
-  { partition, id }: { readonly partition: string; readonly id: string },
-): Promise<Stored<D> | undefined> {
-  return (await collection.read(id, partition)).document
-}
-
-function operation(write: ViewWrite): AtomicOperation {
-  const { ifMatch, ifNoneMatch } = write
-  if (write.kind === 'put') return { kind: 'put', document: write.document, ifMatch, ifNoneMatch }
-  const { kind, id, partition: partitionKey } = write
-  return { kind, id, partitionKey, ifMatch, ifNoneMatch }
-}
-
-/** A condition did not hold; a document that is invalid is something else. */
-function isRefusal(error: unknown): boolean {
-  return (
-    errorCode(error) === 'ERR_ATOMIC_WRITE_FAILED' &&
-    error instanceof Error &&
-    errorCode(error.cause) === 'ERR_PRECONDITION_FAILED'
-  )
 }

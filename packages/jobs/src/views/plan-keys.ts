@@ -1,4 +1,6 @@
 import type { DocumentBody, Stored } from '@tidemark/contracts'
+import { asRead } from '../effectively-once/effectively-once.ts'
+import type { LedgerWrite } from '../effectively-once/ledger.ts'
 import type { FoldedProperty, FoldPart, PartChanges } from './folds/folded.ts'
 import type { Incoming } from './incoming-changes.ts'
 import {
@@ -9,7 +11,7 @@ import {
   type ViewDocument,
 } from './state-documents.ts'
 import { viewKeyText, type ViewKey } from './view-key.ts'
-import type { ViewStorage, ViewWrite } from './view-storage.ts'
+import type { ViewStorage } from './view-storage.ts'
 
 /** What documents change at one key of the view. */
 export interface KeyChange {
@@ -56,9 +58,9 @@ export async function planKey<T extends DocumentBody>(
     folds,
     storage,
   }: { readonly folds: readonly FoldedProperty<T>[]; readonly storage: ViewStorage },
-): Promise<readonly ViewWrite[]> {
+): Promise<readonly LedgerWrite[]> {
   const { key } = change
-  const writes: ViewWrite[] = []
+  const writes: LedgerWrite[] = []
   const values: Record<string, unknown> = {}
   const states: unknown[] = []
   for (const [at, fold] of folds.entries()) {
@@ -76,15 +78,15 @@ export async function planKey<T extends DocumentBody>(
   }
   const count = (present?._fold.count ?? 0) + change.count
   if (count < 0) throw new Error(`the view has lost count of key ${viewKeyText(key)}; rebuild it`)
-  const conditions = present === undefined ? { ifNoneMatch: '*' } : { ifMatch: present._etag }
+  const conditions = asRead(present)
   const { id } = viewDocumentKey(key)
   if (count === 0) {
     // Nothing was there, and nothing is now; but others must not have written meanwhile.
     const kind = present === undefined ? 'check' : 'delete'
-    writes.push({ to: 'view', kind, partition: key, id, ...conditions })
+    writes.push({ to: 'target', kind, partitionKey: key, id, ...conditions })
   } else {
     const document: ViewDocument = { id, key, ...values, _fold: { count, states } }
-    writes.push({ to: 'view', kind: 'put', document, ...conditions })
+    writes.push({ to: 'target', kind: 'put', document, ...conditions })
   }
   return writes
 }
@@ -116,13 +118,18 @@ function isSame<T extends DocumentBody>(
   return kept === part.kept || JSON.stringify(kept) === JSON.stringify(part.kept)
 }
 
-function indexWrites(partition: string, { removed, added }: PartChanges): readonly ViewWrite[] {
+function indexWrites(partition: string, { removed, added }: PartChanges): readonly LedgerWrite[] {
   const kept = new Set(added.map((part) => part.kept))
   return [
     ...removed
       .filter((id) => !kept.has(id))
-      .map((id): ViewWrite => ({ to: 'state', kind: 'delete', partition, id: String(id) })),
-    ...added.map((part): ViewWrite => {
+      .map((id): LedgerWrite => ({
+        to: 'state',
+        kind: 'delete',
+        partitionKey: partition,
+        id: String(id),
+      })),
+    ...added.map((part): LedgerWrite => {
       const document: IndexedPart = { partition, id: String(part.kept), added: part.added }
       return { to: 'state', kind: 'put', document }
     }),

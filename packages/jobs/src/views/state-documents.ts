@@ -1,4 +1,4 @@
-import { feedRangeId, type DocumentBody, type FeedRange } from '@tidemark/contracts'
+import type { DocumentBody } from '@tidemark/contracts'
 import { murmur3x86 } from '@tidemark/contracts/internal'
 import { keyText, type DocumentKey } from '../migration/document-key.ts'
 import { sha256 } from '../workers/platform/sha256.ts'
@@ -10,7 +10,6 @@ import { viewDocumentId, viewKeyText, type ViewKey } from './view-key.ts'
  */
 
 export const VIEW_PARTITION_KEY = '/key'
-export const STATE_PARTITION_KEY = '/partition'
 
 /** One key of a view. Beside these properties it has the folds' values. */
 export interface ViewDocument extends DocumentBody {
@@ -43,15 +42,6 @@ export interface IndexedPart extends DocumentBody {
   readonly added: unknown
 }
 
-/** What was done from one range of the source, counted in the same commits that did it. */
-export interface RangeProgress extends DocumentBody, ViewCounts {
-  readonly partition: string
-  readonly range: FeedRange
-  readonly lsn: number
-  readonly epoch: number
-  readonly hostName: string
-}
-
 /** Exact over crashes and replays. */
 export interface ViewCounts {
   /** Documents that came into the view. */
@@ -80,9 +70,6 @@ export interface StateKey {
   readonly id: string
 }
 
-/** No other kind of state begins with `p`. */
-export const PROGRESS_PARTITION = 'progress'
-
 /**
  * Contributions lie in this many partitions, whatever the source has: one commit of a page writes few, which costs less than one
  * for each document, and a collection of them can still be split. Those of one partition key value lie together, as the
@@ -108,14 +95,6 @@ function sourceText(source: DocumentKey): string {
 
 export function indexPartition(fold: string, key: ViewKey): string {
   return `i${fold} ${viewKeyText(key)}`
-}
-
-export function progressKey(owner: {
-  readonly range: FeedRange
-  readonly group: 'documents' | 'deletes'
-}): StateKey {
-  const id = feedRangeId(owner.range)
-  return { partition: PROGRESS_PARTITION, id: owner.group === 'documents' ? id : `deletes:${id}` }
 }
 
 export function viewDocumentKey(key: ViewKey): { readonly key: ViewKey; readonly id: string } {

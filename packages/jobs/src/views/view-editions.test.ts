@@ -1,7 +1,8 @@
 import { MemoryLeaseStore } from '@tidemark/processor'
 import type { Collection, Database, Store } from '@tidemark/store'
-import { openMemoryStore } from '@tidemark/testing'
+import { openMemoryStore, SimulatedClock } from '@tidemark/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { inTime } from '../in-time.fixture.ts'
 import { count } from './folds/folds.ts'
 import { materializeView } from './materialize-view.ts'
 import { openView } from './open-view.ts'
@@ -100,6 +101,52 @@ describe('JB-3 editions of a view', () => {
     await orders.upsert({ id: 'c', customer: 'x', country: 'fr' })
     await expect.poll(() => worker.view.read('x'), PATIENT).toMatchObject({ value: 3 })
     expect(failures).toBe(1)
+  })
+
+  test('a build becomes current while writes go on, also where the source is polled slowly', async () => {
+    const clock = new SimulatedClock()
+    await using slow = await openMemoryStore({ clock, maintenance: 'manual' })
+    const database = slow.database('shop')
+    const kept = await database.createCollectionIfNotExists<Order>({
+      id: 'orders',
+      partitionKey: '/id',
+    })
+    let written = 0
+    const write = () => kept.upsert({ id: `w${written++}`, customer: 'x', country: 'fr' })
+    await write()
+    const source = new Proxy(kept, {
+      get(target, name) {
+        if (name === 'waitForChanges') return undefined
+        if (name === 'supports') return { ...target.supports, waiting: false }
+        const value: unknown = Reflect.get(target, name, target)
+        if (typeof value !== 'function') return value
+        return async (...args: readonly unknown[]): Promise<unknown> => {
+          if (name === 'resolveStart' && Reflect.get(args[0]!, 'start') === 'now') {
+            // Something is left to do whenever the build asks whether it has caught up, and its host rests.
+            await clock.sleep(100, new AbortController().signal)
+            await write()
+          }
+          return Reflect.apply(value, target, args)
+        }
+      },
+    })
+    const options = {
+      ...common(),
+      source,
+      target: { database, id: 'orders' },
+      leases: new MemoryLeaseStore({ clock }),
+      clock,
+      deletes: 'ignore',
+      hostOptions: { feedPollDelayMs: 3_000 },
+    } as const
+    const first = materializeView(options)
+    await inTime(clock, first.start())
+    await inTime(clock, first.stop())
+    const { onEvent, told } = toldOf('swapped')
+    const second = materializeView({ ...options, version: '2', onEvent })
+    await inTime(clock, second.start())
+    await inTime(clock, told)
+    await inTime(clock, second.stop())
   })
 
   test('a rebuilt view and one with a name like its edition do not share leases', async () => {

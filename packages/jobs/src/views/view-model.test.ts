@@ -3,14 +3,14 @@ import type { Collection, Database } from '@tidemark/store'
 import { openMemoryStore } from '@tidemark/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { RangeOwner } from '../effectively-once/ledger.ts'
 import { foldProperties } from './folds/fold-properties.ts'
 import type { Fold } from './folds/fold.ts'
 import { average, count, latest, max, min, sum, top } from './folds/folds.ts'
 import { openViewStorage, type OpenedViewStorage } from './open-view-storage.ts'
 import { viewEntry } from './open-view.ts'
 import type { ViewKey } from './view-key.ts'
-import type { ViewOwner } from './view-storage.ts'
-import { ViewWriter } from './view-writer.ts'
+import { viewWriter, type ViewWriter } from './view-writer.ts'
 
 interface Item {
   readonly id: string
@@ -55,13 +55,13 @@ interface Reader {
   epoch: number
   writer: ViewWriter<Item>
   /** Of an owner that has lost the range without knowing. */
-  late: { readonly owner: ViewOwner; readonly changes: readonly Change<Item>[] }[]
+  late: { readonly owner: RangeOwner; readonly changes: readonly Change<Item>[] }[]
 }
 
 class Model {
   readonly #items: Collection<Item>
   readonly #storage: OpenedViewStorage
-  readonly #readers: Record<ViewOwner['group'], Reader[]> = { documents: [], deletes: [] }
+  readonly #readers: Record<RangeOwner['group'], Reader[]> = { documents: [], deletes: [] }
   #epoch = 0
   refused = 0
 
@@ -100,7 +100,7 @@ class Model {
 
   /** Reads a page; applies it, or part of it, or keeps it for a late worker. */
   async read(
-    group: ViewOwner['group'],
+    group: RangeOwner['group'],
     at: number,
     then: 'apply' | 'half' | 'keep',
   ): Promise<void> {
@@ -130,17 +130,17 @@ class Model {
     reader.continuation = page.continuation
   }
 
-  checkpoint(group: ViewOwner['group'], at: number): void {
+  checkpoint(group: RangeOwner['group'], at: number): void {
     const reader = this.#at(group, at)
     reader.stored = reader.continuation
   }
 
   /** Another owner begins at what was stored. */
-  takeOver(group: ViewOwner['group'], at: number): void {
+  takeOver(group: RangeOwner['group'], at: number): void {
     const reader = this.#at(group, at)
     reader.continuation = reader.stored
     reader.epoch = ++this.#epoch
-    reader.writer = new ViewWriter(this.#storage, VIEW)
+    reader.writer = viewWriter(this.#storage, VIEW)
   }
 
   /** The source is read from the beginning again. */
@@ -155,14 +155,14 @@ class Model {
   }
 
   /** What a worker had in hand comes when another one, perhaps, has gone on. */
-  async late(group: ViewOwner['group'], at: number): Promise<void> {
+  async late(group: RangeOwner['group'], at: number): Promise<void> {
     const reader = this.#at(group, at)
     const late = reader.late.shift()
     // An owner has its pages in order.
     if (late === undefined || late.owner.epoch === reader.epoch) return
     const before = await this.values()
     try {
-      await new ViewWriter(this.#storage, VIEW).apply(late.changes, late.owner, NEVER)
+      await viewWriter(this.#storage, VIEW).apply(late.changes, late.owner, NEVER)
       return
     } catch (error) {
       if (errorCode(error) !== 'ERR_FENCED_WRITE') throw error
@@ -203,7 +203,7 @@ class Model {
     for (const group of ['documents', 'deletes', 'documents'] as const) await this.#applyAll(group)
   }
 
-  async #applyAll(group: ViewOwner['group']): Promise<void> {
+  async #applyAll(group: RangeOwner['group']): Promise<void> {
     for (const reader of this.#readers[group]) {
       for (;;) {
         const page = await this.#page(group, reader)
@@ -235,11 +235,11 @@ class Model {
 
   async #reader(range: FeedRange, start: 'beginning' | 'now', mode?: FeedMode): Promise<Reader> {
     const { continuation } = await this.#items.resolveStart({ range, start, mode })
-    const writer = new ViewWriter(this.#storage, VIEW)
+    const writer = viewWriter(this.#storage, VIEW)
     return { range, continuation, stored: continuation, epoch: ++this.#epoch, writer, late: [] }
   }
 
-  async #page(group: ViewOwner['group'], { range, continuation }: Reader) {
+  async #page(group: RangeOwner['group'], { range, continuation }: Reader) {
     const mode = group === 'deletes' ? 'allVersions' : 'latestVersion'
     return this.#items.readPage({
       range,
@@ -250,11 +250,11 @@ class Model {
     })
   }
 
-  #owner(group: ViewOwner['group'], { range, epoch }: Reader): ViewOwner {
+  #owner(group: RangeOwner['group'], { range, epoch }: Reader): RangeOwner {
     return { group, range, epoch, hostName: 'model' }
   }
 
-  #at(group: ViewOwner['group'], at: number): Reader {
+  #at(group: RangeOwner['group'], at: number): Reader {
     const readers = this.#readers[group]
     return readers[at % readers.length]!
   }
@@ -297,7 +297,7 @@ function gcd(a: number, b: number): number {
 
 const id = fc.constantFrom('a', 'b', 'c', 'd', 'e')
 const shelf = fc.constantFrom('1', '2', '3', '4')
-const group = fc.constantFrom<ViewOwner['group']>('documents', 'deletes')
+const group = fc.constantFrom<RangeOwner['group']>('documents', 'deletes')
 const at = fc.nat(7)
 const item: fc.Arbitrary<Item> = fc.record(
   {

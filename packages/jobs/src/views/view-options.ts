@@ -24,6 +24,7 @@ import {
   resolveProgressInterval,
   type JobOptions,
 } from '../workers/job-options.ts'
+import type { ReadingGroup } from '../workers/job-groups.ts'
 import { foldProperties } from './folds/fold-properties.ts'
 import type { Folds } from './folds/fold.ts'
 import type { ViewDefinition } from './incoming-changes.ts'
@@ -166,11 +167,16 @@ export function defaultViewGroup({ id }: Database, name: string): string {
   return `view-${id}/${name}`
 }
 
-/** The lease groups of an edition, of documents and of deletes. */
+/** The lease groups of an edition. */
 export function viewGroups(
   group: string,
   number: number,
-): { readonly documents: string; readonly deletes: string } {
-  const documents = checkedGroupName(number === 1 ? group : `${group}/${number}`)
-  return { documents, deletes: checkedGroupName(`${documents}/deletes`) }
+  { followsLog }: { readonly followsLog: boolean },
+): readonly ReadingGroup[] {
+  const name = checkedGroupName(number === 1 ? group : `${group}/${number}`)
+  const documents = { role: 'documents', group: name } as const
+  if (!followsLog) return [documents]
+  const deletes = checkedGroupName(`${name}/deletes`)
+  const feedOptions = { mode: 'allVersions' } as const
+  return [documents, { role: 'deletes', group: deletes, feedOptions }]
 }

@@ -1,6 +1,7 @@
 import type { DocumentBody, RequestOptions } from '@tidemark/contracts'
-import type { ChangeFeedEstimator } from '@tidemark/processor'
-import { readLag, totalLag, type RangeLag } from '../workers/range-lag.ts'
+import { readAllProgress } from '../effectively-once/ledger.ts'
+import type { WatchedGroups } from '../workers/job-groups.ts'
+import type { RangeLag } from '../workers/range-lag.ts'
 import type { OpenedViewStorage } from './open-view-storage.ts'
 import { NO_COUNTS, addCounts, type ViewCounts } from './state-documents.ts'
 import type { ViewEdition } from './view-record.ts'
@@ -29,22 +30,19 @@ export interface WatchedEdition<T extends DocumentBody> {
   readonly name: string
   readonly edition: ViewEdition
   readonly storage: OpenedViewStorage
-  readonly groups: readonly ChangeFeedEstimator<T>[]
+  readonly groups: WatchedGroups<T>
 }
 
 export async function readViewProgress<T extends DocumentBody>(
   { name, edition, storage, groups }: WatchedEdition<T>,
   { signal }: RequestOptions = {},
 ): Promise<ViewProgress> {
-  const [progress, keys, ...lags] = await Promise.all([
-    storage.readAllProgress(),
+  const [progress, keys, { documents = [], deletes = [], total: lag }] = await Promise.all([
+    readAllProgress(storage),
     storage.collection.count({ signal }),
-    ...groups.map((group) => readLag(group, signal)),
+    groups.lag({ signal }),
   ])
   const counts = progress.reduce<ViewCounts>(addCounts, NO_COUNTS)
-  const isStarted = lags.every((lag) => lag !== undefined)
-  const ranges = lags.flatMap((lag) => lag ?? [])
-  const lag = isStarted ? totalLag(ranges) : undefined
   return {
     added: counts.added,
     updated: counts.updated,
@@ -57,6 +55,6 @@ export async function readViewProgress<T extends DocumentBody>(
     keys,
     documents: counts.added - counts.removed,
     lag,
-    ranges,
+    ranges: [...documents, ...deletes],
   }
 }

@@ -1,20 +1,17 @@
-import { HostStoppedError, type DocumentBody, type RequestOptions } from '@tidemark/contracts'
-import {
-  ChangeFeedEstimator,
-  type ChangeFeedProcessorHost,
-  type FeedOptions,
-} from '@tidemark/processor'
-import { jobHost } from '../workers/job-host.ts'
-import { hasPastOfLog } from './deletes-source.ts'
+import type { DocumentBody, RequestOptions } from '@tidemark/contracts'
+import { readAllProgress } from '../effectively-once/ledger.ts'
+import { OnceObserver } from '../effectively-once/once-observer.ts'
+import { JobGroups, type WorkingGroup } from '../workers/job-groups.ts'
+import { startOfDeletes } from '../workers/job-source.ts'
+import type { RunningJob } from '../workers/job.ts'
 import type { Folds } from './folds/fold.ts'
 import { openViewStorage, type OpenedViewStorage } from './open-view-storage.ts'
+import type { ViewCounts } from './state-documents.ts'
 import type { ViewEvent } from './view-events.ts'
-import { ViewObserver } from './view-observer.ts'
 import { viewGroups, type ResolvedViewOptions, type ViewOptions } from './view-options.ts'
 import { readViewProgress, type ViewProgress } from './view-progress.ts'
 import type { ViewEdition } from './view-record.ts'
-import type { ViewOwner } from './view-storage.ts'
-import { ViewWriter } from './view-writer.ts'
+import { viewWriter } from './view-writer.ts'
 
 /** What a run needs of its worker. */
 export interface ViewRunOptions<T extends DocumentBody, F extends Folds<T>> {
@@ -29,110 +26,91 @@ export interface ViewRunOptions<T extends DocumentBody, F extends Folds<T>> {
 }
 
 /** The work on one edition of a view: its hosts, and what measures them. */
-export class ViewRun<T extends DocumentBody, F extends Folds<T>> {
+export class ViewRun<T extends DocumentBody, F extends Folds<T>> implements RunningJob {
   readonly edition: ViewEdition
-  readonly storage: OpenedViewStorage
-  readonly #run: ViewRunOptions<T, F>
-  readonly #hosts: ChangeFeedProcessorHost<T>[] = []
-  readonly #groups: ChangeFeedEstimator<T>[] = []
-  readonly #closed = new AbortController()
+  readonly #name: string
+  readonly #storage: OpenedViewStorage
+  readonly #groups: JobGroups<T>
 
-  private constructor(run: ViewRunOptions<T, F>, storage: OpenedViewStorage) {
-    this.#run = run
-    this.edition = run.edition
-    this.storage = storage
+  private constructor(
+    { resolved, edition }: ViewRunOptions<T, F>,
+    storage: OpenedViewStorage,
+    groups: JobGroups<T>,
+  ) {
+    this.edition = edition
+    this.#name = resolved.name
+    this.#storage = storage
+    this.#groups = groups
   }
 
   /** Rejects with errors of the stores; then nothing is running. */
   static async start<T extends DocumentBody, F extends Folds<T>>(
     run: ViewRunOptions<T, F>,
   ): Promise<ViewRun<T, F>> {
-    const { options, resolved, edition } = run
+    const { options, resolved, edition, emit, failed } = run
     const { database, partitionCount } = options.target
     const storage = await openViewStorage(database, resolved.name, edition, { partitionCount })
-    const started = new ViewRun(run, storage)
-    try {
-      await started.#start()
-    } catch (error) {
-      await started.close()
-      throw error
-    }
-    return started
+    const groups = await JobGroups.start<T>({
+      options,
+      source: options.source,
+      groups: await workingGroups(run, storage),
+      emit,
+      failed,
+    })
+    return new ViewRun(run, storage, groups)
   }
 
   progress(options: RequestOptions = {}): Promise<ViewProgress> {
-    const { edition, storage } = this
-    const { name } = this.#run.resolved
-    return readViewProgress({ name, edition, storage, groups: this.#groups }, options)
+    const storage = this.#storage
+    const watched = { name: this.#name, edition: this.edition, storage }
+    return readViewProgress({ ...watched, groups: this.#groups.watched }, options)
   }
 
   /** Resolves when the view has everything that was committed to the source before the call. */
-  async caughtUp(signal: AbortSignal): Promise<void> {
-    const until = { signal: AbortSignal.any([signal, this.#closed.signal]) }
-    await Promise.all(this.#groups.map((group) => group.untilCaughtUp(until)))
+  caughtUp(options: RequestOptions): Promise<void> {
+    return this.#groups.caughtUp(options)
   }
 
-  /** Stops all of it, also when a part fails to. */
-  async close(): Promise<void> {
-    this.#closed.abort(new HostStoppedError('the work on this edition of the view has ended'))
-    const ended = await Promise.allSettled([
-      ...this.#hosts.map((host) => host.unregisterObservers()),
-      ...this.#groups.map((group) => group[Symbol.asyncDispose]()),
-    ])
-    for (const end of ended) if (end.status === 'rejected') throw end.reason
+  close(): Promise<void> {
+    return this.#groups.close()
   }
+}
 
-  async #start(): Promise<void> {
-    const { options, resolved, edition, followsLog } = this.#run
-    const writer = new ViewWriter<T>(this.storage, resolved.definition)
-    const groups = viewGroups(resolved.group, edition.number)
-    // It begins before the first document is read: what is deleted from then on is in the log. Where leases were lost, what was
-    // deleted since is in its past; where they were not, they say where to begin.
-    if (followsLog) {
-      const isBegun = (await this.storage.readAllProgress()).length > 0
-      const startFromBeginning = isBegun && (await hasPastOfLog(options.source))
-      const feedOptions = { mode: 'allVersions', startFromBeginning } as const
-      await this.#startHost(writer, 'deletes', groups.deletes, feedOptions)
-    }
-    await this.#startHost(writer, 'documents', groups.documents, {
-      startFromBeginning: true,
-      // The log has the expiries, too.
-      pendingDeletes: !followsLog,
-      onHorizonPassed: options.onHorizonPassed,
-    })
-  }
-
-  async #startHost(
-    writer: ViewWriter<T>,
-    role: ViewOwner['group'],
-    group: string,
-    feedOptions: FeedOptions,
-  ): Promise<void> {
-    const { options, resolved, emit, failed } = this.#run
-    const { source, leases } = options
-    const { maxItemCount, clock } = resolved
-    const host = jobHost<T>(options, {
-      group,
-      feed: source,
-      feedOptions: { ...feedOptions, maxItemCount },
-      hostOptions: {
-        // What is in the view is known from there alone: positions of one that was dropped would pass over all of it.
-        discardExistingLeases: `state ${this.storage.identity}`,
-        ...options.hostOptions,
-      },
-      emit,
-    })
-    host.on('horizonPassed', ({ leaseId, epoch, action }) => {
-      emit({ kind: 'missed', leaseId, epoch, action: action === 'halt' ? 'halt' : 'resync' })
-    })
-    host.on('stopped', ({ error }) => {
-      if (error !== undefined) failed(error)
-    })
-    const { mode, pendingDeletes } = feedOptions
-    this.#hosts.push(host)
-    this.#groups.push(
-      new ChangeFeedEstimator<T>({ feed: source, leases, group, mode, pendingDeletes, clock }),
-    )
-    await host.registerObserverFactory(() => new ViewObserver(writer, role, emit))
-  }
+async function workingGroups<T extends DocumentBody, F extends Folds<T>>(
+  { options, resolved, edition, followsLog, emit }: ViewRunOptions<T, F>,
+  storage: OpenedViewStorage,
+): Promise<readonly WorkingGroup<T>[]> {
+  const { source, hostOptions, onHorizonPassed } = options
+  const { definition, maxItemCount } = resolved
+  const writer = viewWriter<T>(storage, definition)
+  const isBegun = (await readAllProgress(storage)).length > 0
+  const deletes = followsLog ? await startOfDeletes(source, { isBegun }) : undefined
+  const documents = {
+    startFromBeginning: true,
+    // The log has the expiries, too, but not those that waited when it was turned on. What comes twice is a replay.
+    pendingDeletes: true,
+    // What was purged is in the log.
+    onHorizonPassed: followsLog ? 'resync' : onHorizonPassed,
+  } as const
+  return viewGroups(resolved.group, edition.number, { followsLog }).map((group) => ({
+    ...group,
+    feedOptions: { ...(group.role === 'deletes' ? deletes : documents), maxItemCount },
+    hostOptions: {
+      // What is in the view is known from there alone: positions of one that was dropped would pass over all of it.
+      discardExistingLeases: `state ${storage.identity}`,
+      ...hostOptions,
+    },
+    missed:
+      followsLog && group.role === 'documents'
+        ? undefined
+        : ({ leaseId, epoch, action }) => emit({ kind: 'missed', leaseId, epoch, action }),
+    observe: () =>
+      new OnceObserver<T, ViewCounts, never>({
+        group: group.role,
+        writer,
+        applied: ({ counts, changes, replays }, of) =>
+          emit({ kind: 'applied', ...of, changes, ...counts, replays }),
+        fenced: emit,
+      }),
+  }))
 }

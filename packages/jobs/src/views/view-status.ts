@@ -13,8 +13,8 @@ import {
   requiredOption,
   type OptionRules,
 } from '@tidemark/contracts/internal'
-import { ChangeFeedEstimator } from '@tidemark/processor'
 import type { Database } from '@tidemark/store'
+import { WatchedGroups } from '../workers/job-groups.ts'
 import { databaseRule } from '../workers/job-options.ts'
 import { openViewStorage } from './open-view-storage.ts'
 import { checkedViewName, defaultViewGroup, viewGroups } from './view-options.ts'
@@ -52,30 +52,22 @@ export async function readViewStatus<T extends DocumentBody>(
 ): Promise<{ readonly current: ViewProgress; readonly building: ViewProgress | undefined }> {
   const { signal, ...watched } = options
   checkOptions(watched, RULES)
-  const { source: feed, database, id, leases, clock = systemClock } = watched
+  const { source, database, id, leases, clock = systemClock } = watched
   const name = checkedViewName(id)
   const record = await new ViewRecords(database).read(name, { signal })
   if (record === undefined) throw new ResourceNotFoundError('view', id)
   const progressOf = async (edition: typeof record.current): Promise<ViewProgress> => {
     const storage = await openViewStorage(database, name, edition)
-    const groups = viewGroups(options.group ?? defaultViewGroup(database, name), edition.number)
-    await using documents = new ChangeFeedEstimator<T>({
-      feed,
-      leases,
-      group: groups.documents,
-      clock,
-    })
-    await using deletes = new ChangeFeedEstimator<T>({
-      feed,
-      leases,
-      group: groups.deletes,
-      mode: 'allVersions',
-      clock,
-    })
+    const group = options.group ?? defaultViewGroup(database, name)
+    const watch = (followsLog: boolean): WatchedGroups<T> => {
+      const groups = viewGroups(group, edition.number, { followsLog })
+      return new WatchedGroups({ source, leases, clock }, groups)
+    }
+    await using all = watch(true)
+    const { deletes } = await all.lag({ signal })
     // Without leases there is no group for deletes.
-    const { leases: held } = await deletes.estimate({ limit: 1, signal })
-    const watchedGroups = held.length === 0 ? [documents] : [documents, deletes]
-    return await readViewProgress({ name, edition, storage, groups: watchedGroups }, { signal })
+    await using groups = watch(deletes !== undefined)
+    return await readViewProgress({ name, edition, storage, groups }, { signal })
   }
   const { current, building } = record
   return {

@@ -27,6 +27,14 @@ export type WorkerEvent =
   /** This worker ended by itself. Nothing of it is tried again. */
   | { readonly kind: 'failure'; readonly what: 'worker'; readonly error: unknown }
 
+/** Changes were purged before this group had read them. `halt`: the range stops there; `resync`: it is read from the beginning. */
+export type Missed = {
+  readonly kind: 'missed'
+  readonly lsn: number
+  readonly horizon: number
+  readonly action: 'halt' | 'resync'
+} & RangeEventBase
+
 /** The logger of a job's hosts. */
 export function jobLogger({
   onEvent,
@@ -42,12 +50,13 @@ export interface JobWork<T extends DocumentBody> extends Pick<
 > {
   /** Gets the host's events, in the terms of jobs. */
   readonly emit: (event: WorkerEvent) => void
+  readonly missed?: ((missed: Missed) => void) | undefined
 }
 
 /** A host of a job, which has not started. */
 export function jobHost<T extends DocumentBody>(
   options: JobOptions<never>,
-  { emit, feedOptions, ...work }: JobWork<T>,
+  { emit, missed, feedOptions, ...work }: JobWork<T>,
 ): ChangeFeedProcessorHost<T> {
   const { leases, hostName, hostOptions, clock, random } = options
   const logger = jobLogger(options)
@@ -62,13 +71,13 @@ export function jobHost<T extends DocumentBody>(
     // Jobs tell themselves of deletes that they do not see.
     feedOptions: { maxItemCount: DEFAULT_PAGE_ITEMS, mode: 'latestVersion', ...feedOptions },
   })
-  relayHostEvents(host, emit)
+  relayHostEvents(host, { emit, missed })
   return host
 }
 
 function relayHostEvents<S extends DocumentBody>(
   host: ChangeFeedProcessorHost<S>,
-  emit: (event: WorkerEvent) => void,
+  { emit, missed }: Pick<JobWork<S>, 'emit' | 'missed'>,
 ): void {
   host.on('leaseAcquired', ({ leaseId, epoch }) => {
     emit({ kind: 'rangeAcquired', leaseId, epoch })
@@ -88,7 +97,8 @@ function relayHostEvents<S extends DocumentBody>(
   host.on('feedError', ({ error }) => {
     emit({ kind: 'failure', what: 'feed', error })
   })
-  host.on('horizonPassed', ({ error, action }) => {
+  host.on('horizonPassed', ({ leaseId, epoch, lsn, horizon, error, action }) => {
+    missed?.({ kind: 'missed', leaseId, epoch, lsn, horizon, action })
     if (action === 'halt') emit({ kind: 'failure', what: 'feed', error })
   })
   host.on('leaseStoreUnavailable', ({ error }) => {

@@ -1,12 +1,11 @@
 import {
-  errorCode,
-  feedRangeId,
   type ChangeFeedSource,
   type Clock,
   type DocumentBody,
   type FeedRange,
 } from '@tidemark/contracts'
 import type { ChangeFeedEstimator, LeaseEstimate } from '@tidemark/processor'
+import { newestPositions } from './job-source.ts'
 
 /** One range of the source as the group's leases have it. */
 export interface RangeLag {
@@ -46,31 +45,6 @@ function rangeLag(lease: LeaseEstimate): RangeLag {
   return { leaseId, range, owner, epoch, checkpointLsn, newestLsn, lag }
 }
 
-/** The newest LSN of each range of the source. */
-async function newestPositions<S extends DocumentBody>(
-  source: ChangeFeedSource<S>,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, number>> {
-  for (let reading = 1; ; reading += 1) {
-    try {
-      const ranges = await source.readFeedRanges({ signal })
-      const positions = await Promise.all(
-        ranges.map(async (range): Promise<[string, number]> => {
-          const { lsn } = await source.resolveStart({ range, start: 'now', signal })
-          return [feedRangeId(range), lsn]
-        }),
-      )
-      return new Map(positions)
-    } catch (error) {
-      // A range was split or merged between two steps.
-      if (errorCode(error) !== 'ERR_RANGE_GONE' || reading >= MAX_READINGS) throw error
-    }
-  }
-}
-
-/** Splits and merges are rare, so that more than a few of them during one reading are a defect. */
-const MAX_READINGS = 10
-
 const FIRST_POLL_MS = 20
 const LAST_POLL_MS = 500
 
@@ -85,10 +59,10 @@ export async function waitForZeroLag<S extends DocumentBody>(
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<void> {
   for (let delayMs = FIRST_POLL_MS; ; delayMs = Math.min(delayMs * 2, LAST_POLL_MS)) {
-    const before = await newestPositions(source, signal)
+    const before = await newestPositions(source, { signal })
     const lags = await Promise.all(groups.map((group) => readLag(group, signal)))
     if (lags.every((lag) => lag?.every(({ lag: behind }) => behind === 0) === true)) {
-      const after = await newestPositions(source, signal)
+      const after = await newestPositions(source, { signal })
       if (samePositions(before, after)) return
     }
     await clock.sleep(delayMs, signal)

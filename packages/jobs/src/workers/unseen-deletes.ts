@@ -1,5 +1,12 @@
-import { type Clock, type Logger } from '@tidemark/contracts'
+import {
+  systemClock,
+  type ChangeFeedSource,
+  type Clock,
+  type DocumentBody,
+  type Logger,
+} from '@tidemark/contracts'
 import { LimitedLog } from '@tidemark/contracts/internal'
+import { keepsLog, readLogNow } from './job-source.ts'
 
 /**
  * Once, at the start, unless you give `deletes`: documents that are deleted in the source during the job stay in the
@@ -11,32 +18,45 @@ export interface DeletesUnseen {
   readonly isLogKept: boolean
 }
 
-/** Whether a source keeps a log of all versions; undefined when it does not tell. */
-export interface LogKeeper {
-  readRecord(): Promise<{ readonly definition: { readonly allVersions: unknown } }>
+/** What a job needs to tell about its source. */
+export interface JobTelling {
+  /** For people, as in "migration orders". */
+  readonly job: string
+  readonly emit: (event: DeletesUnseen) => void
+  readonly logger: Logger | false | undefined
+  readonly clock: Clock | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
-export function keepsRecord(feed: object): feed is LogKeeper {
-  return 'readRecord' in feed && typeof feed.readRecord === 'function'
-}
-
-export async function isLogKept(source: LogKeeper): Promise<boolean> {
-  return (await source.readRecord()).definition.allVersions !== null
-}
-
-/** Tells that a job will not see deletes: as an event, and as a line of its log. */
-export function tellUnseenDeletes(
-  job: string,
-  unseen: DeletesUnseen,
+/**
+ * Whether a job reads deletes from the log of its source. Tells, as an event and as a line of its log, that it will not see
+ * them where the program does not say what it wants.
+ *
+ * @param byDefault what it does where the log is kept and the program does not say
+ */
+export async function followsDeletes<T extends DocumentBody>(
+  source: ChangeFeedSource<T>,
   {
-    emit,
-    logger,
-    clock,
+    deletes,
+    byDefault,
   }: {
-    readonly emit: (event: DeletesUnseen) => void
-    readonly logger: Logger | false | undefined
-    readonly clock: Clock
+    readonly deletes: 'apply' | 'ignore' | undefined
+    readonly byDefault: 'apply' | 'ignore'
   },
+  telling: JobTelling,
+): Promise<boolean> {
+  const { signal } = telling
+  if (deletes === 'apply') await readLogNow(source, { signal })
+  if (deletes !== undefined) return deletes === 'apply'
+  const isLogKept = await keepsLog(source, { signal })
+  if (isLogKept && byDefault === 'apply') return true
+  tellUnseenDeletes({ kind: 'deletesUnseen', source: source.description, isLogKept }, telling)
+  return false
+}
+
+function tellUnseenDeletes(
+  unseen: DeletesUnseen,
+  { job, emit, logger, clock = systemClock }: JobTelling,
 ): void {
   emit(unseen)
   if (!logger) return

@@ -1,0 +1,190 @@
+import {
+  HostStoppedError,
+  systemClock,
+  type ChangeFeedSource,
+  type Clock,
+  type DocumentBody,
+  type IChangeFeedObserver,
+  type LeaseStore,
+  type RequestOptions,
+} from '@tidemark/contracts'
+import {
+  ChangeFeedEstimator,
+  type ChangeFeedProcessorHost,
+  type FeedOptions,
+  type HostOptions,
+} from '@tidemark/processor'
+import { jobHost, type JobWork, type WorkerEvent } from './job-host.ts'
+import type { JobOptions } from './job-options.ts'
+import { sourceDocuments, type SourceDocuments } from './job-source.ts'
+import type { RunningJob } from './job.ts'
+import { readLag, totalLag, waitForZeroLag, type RangeLag } from './range-lag.ts'
+
+/** A group of leases of a job: one reads documents, and one beside it deletes from the log of all versions. */
+export interface ReadingGroup {
+  readonly role: 'documents' | 'deletes'
+  readonly group: string
+  readonly feedOptions?: Pick<FeedOptions, 'mode' | 'pendingDeletes'> | undefined
+}
+
+/** How far the groups of a job are behind; undefined before they have leases. */
+export interface JobLag {
+  readonly documents: readonly RangeLag[] | undefined
+  readonly deletes: readonly RangeLag[] | undefined
+  /** Transactions that are not done yet, over all of it; undefined before all groups have leases. */
+  readonly total: number | undefined
+}
+
+/** The groups of a job as they are watched, in any process, working on it or not. */
+export class WatchedGroups<T extends DocumentBody> implements AsyncDisposable {
+  readonly #source: ChangeFeedSource<T>
+  readonly #clock: Clock
+  readonly #estimators = new Map<ReadingGroup['role'], ChangeFeedEstimator<T>>()
+
+  constructor(
+    {
+      source,
+      leases,
+      clock = systemClock,
+    }: {
+      readonly source: ChangeFeedSource<T>
+      readonly leases: LeaseStore
+      readonly clock?: Clock | undefined
+    },
+    groups: readonly ReadingGroup[],
+  ) {
+    this.#source = source
+    this.#clock = clock
+    for (const { role, group, feedOptions: { mode, pendingDeletes } = {} } of groups) {
+      const watched = { feed: source, leases, group, mode, pendingDeletes, clock }
+      this.#estimators.set(role, new ChangeFeedEstimator<T>(watched))
+    }
+  }
+
+  async lag({ signal }: RequestOptions = {}): Promise<JobLag> {
+    const [documents, deletes] = await Promise.all(
+      (['documents', 'deletes'] as const).map(async (role) => {
+        const estimator = this.#estimators.get(role)
+        return estimator && readLag(estimator, signal)
+      }),
+    )
+    const known = [documents, deletes].filter((group) => group !== undefined)
+    const total = known.length < this.#estimators.size ? undefined : totalLag(known.flat())
+    return { documents, deletes, total }
+  }
+
+  async caughtUp(options: RequestOptions = {}): Promise<void> {
+    await Promise.all(Array.from(this.#estimators.values(), (each) => each.untilCaughtUp(options)))
+  }
+
+  /** Resolves at an instant at which no range of any group had anything to do. */
+  async untilZeroLag(signal: AbortSignal): Promise<void> {
+    const groups = [...this.#estimators.values()]
+    await waitForZeroLag(this.#source, groups, { clock: this.#clock, signal })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await allEnded(Array.from(this.#estimators.values(), (each) => each[Symbol.asyncDispose]()))
+  }
+}
+
+/** A group that works. */
+export interface WorkingGroup<T extends DocumentBody> extends ReadingGroup {
+  readonly feedOptions: FeedOptions
+  /** @default those of the job */
+  readonly hostOptions?: HostOptions | undefined
+  readonly deadLetters?: JobWork<T>['deadLetters']
+  readonly missed?: JobWork<T>['missed']
+  readonly observe: () => IChangeFeedObserver<T>
+}
+
+export interface JobGroupsOptions<T extends DocumentBody> {
+  readonly options: JobOptions<never>
+  readonly source: ChangeFeedSource<T>
+  readonly groups: readonly WorkingGroup<T>[]
+  readonly emit: (event: WorkerEvent) => void
+  /** A host ended by itself. */
+  readonly failed: (error: unknown) => void
+}
+
+/** The hosts of a job, and what measures them. */
+export class JobGroups<T extends DocumentBody> implements RunningJob {
+  readonly watched: WatchedGroups<T>
+  readonly #hosts: ChangeFeedProcessorHost<T>[] = []
+  readonly #closed = new AbortController()
+
+  private constructor(watched: WatchedGroups<T>) {
+    this.watched = watched
+  }
+
+  /** Rejects with errors of the stores; then nothing is running. */
+  static async start<T extends DocumentBody>({
+    options,
+    source,
+    groups,
+    emit,
+    failed,
+  }: JobGroupsOptions<T>): Promise<JobGroups<T>> {
+    const { leases, clock } = options
+    const documents = sourceDocuments(source)
+    const started = new JobGroups(new WatchedGroups({ source, leases, clock }, groups))
+    try {
+      // Deletes begin before the first document is read: what is deleted from then on is in the log.
+      for (const { role: _, observe, ...group } of groups.toSorted(byStart)) {
+        const { hostOptions = options.hostOptions, ...work } = group
+        const host = jobHost<T>(options, { ...work, hostOptions, feed: source, emit })
+        host.on('stopped', ({ error }) => {
+          if (error !== undefined) failed(error)
+        })
+        started.#hosts.push(host)
+        await host.registerObserverFactory(() => mendable(observe(), documents))
+      }
+    } catch (error) {
+      await started.close()
+      throw error
+    }
+    return started
+  }
+
+  async caughtUp({ signal = NEVER }: RequestOptions = {}): Promise<void> {
+    await this.watched.caughtUp({ signal: AbortSignal.any([signal, this.#closed.signal]) })
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort(new HostStoppedError('the hosts of the job were stopped'))
+    await allEnded([
+      ...this.#hosts.map((host) => host.unregisterObservers()),
+      this.watched[Symbol.asyncDispose](),
+    ])
+  }
+}
+
+/** A change that the job cannot take stops its range only until its document is mended in the source. */
+function mendable<T extends DocumentBody>(
+  observer: IChangeFeedObserver<T>,
+  documents: SourceDocuments<T> | undefined,
+): IChangeFeedObserver<T> {
+  if (documents === undefined) return observer
+  return {
+    open: (context) => observer.open?.(context),
+    resynchronize: (context, resync) => observer.resynchronize?.(context, resync),
+    close: (context, reason) => observer.close?.(context, reason),
+    async processChanges(context, changes) {
+      const current = context.attempt > 1 ? await documents.stillCurrent(changes) : changes
+      if (current.length > 0) await observer.processChanges(context, current)
+    },
+  }
+}
+
+/** For callers that do not want to give up. */
+export const NEVER: AbortSignal = new AbortController().signal
+
+function byStart(a: Pick<ReadingGroup, 'role'>, b: Pick<ReadingGroup, 'role'>): number {
+  return a.role < b.role ? -1 : 1
+}
+
+/** Waits for all, also when one fails, and rejects as the first that did. */
+async function allEnded(all: readonly PromiseLike<unknown>[]): Promise<void> {
+  await Promise.allSettled(all)
+  await Promise.all(all)
+}
