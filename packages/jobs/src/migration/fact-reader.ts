@@ -1,7 +1,7 @@
-import type { DocumentBody, DocumentCollection, Stored } from '@tidemark/contracts'
+import type { DocumentBody } from '@tidemark/contracts'
 import type { Effort } from '../effectively-once/effectively-once.ts'
 import { carryExpiry, storedExpiry } from './carry-expiry.ts'
-import { keyReader, keyText, partitionKeyValue, sameKey, type DocumentKey } from './document-key.ts'
+import { keyReader, keyText, sameKey, type DocumentKey } from './document-key.ts'
 import type { MapDocument } from './map-document.ts'
 import type { MigrationStorage } from './migration-storage.ts'
 import {
@@ -12,6 +12,8 @@ import {
   type Succession,
   type Versioned,
 } from './planned-write.ts'
+import { readDocument, readEach } from './read-document.ts'
+import { RivalFinder, type Wanting } from './rival-finder.ts'
 import {
   sourceEntryKey,
   waitersEntryKey,
@@ -25,6 +27,7 @@ const NOTHING_KNOWN: Facts = {
   occupied: new Set(),
   waiters: new Map(),
   successions: new Map(),
+  rivals: new Map(),
 }
 
 /**
@@ -34,11 +37,13 @@ const NOTHING_KNOWN: Facts = {
 export class FactReader<S extends DocumentBody, T extends DocumentBody> {
   readonly #storage: MigrationStorage<S, T>
   readonly #map: MapDocument<S, T>
+  readonly #rivalFinder: RivalFinder<S, T>
   readonly #targetKey: (document: DocumentBody) => DocumentKey
 
   constructor(storage: MigrationStorage<S, T>, map: MapDocument<S, T>) {
     this.#storage = storage
     this.#map = map
+    this.#rivalFinder = new RivalFinder(storage)
     this.#targetKey = keyReader(storage.target.partitionKeyPaths)
   }
 
@@ -61,23 +66,48 @@ export class FactReader<S extends DocumentBody, T extends DocumentBody> {
     const successions = await readEach(queued, (key) =>
       this.#succession(key, waiters.get(keyText(key))?.document.sources ?? []),
     )
-    return { entries, holdings, occupied: new Set(occupied.keys()), waiters, successions }
+    const known = { entries, holdings, occupied: new Set(occupied.keys()), waiters, successions }
+    const rivals =
+      effort === 'rivals' ? await this.#rivals(candidates, known) : NOTHING_KNOWN.rivals
+    return { ...known, rivals }
   }
 
-  /** What has become of the copies that expire. */
+  /** Who has the values of unique keys that the candidates want, and those that get a key which a candidate leaves. */
+  #rivals(
+    candidates: readonly IncomingDocument[],
+    { entries, holdings, successions }: Pick<Facts, 'entries' | 'holdings' | 'successions'>,
+  ): Promise<Facts['rivals']> {
+    const wanting = candidates.flatMap(({ source, lsn, mapped }): readonly Wanting[] => {
+      const {
+        target = null,
+        waiting = false,
+        lsn: known = 0,
+      } = entries.get(keyText(source))?.document ?? {}
+      if (mapped === undefined || known >= lsn) return []
+      const isThere = !waiting && (holdings.get(keyText(source))?.kind ?? 'own') === 'own'
+      return [{ source, ...mapped, own: isThere ? (target ?? undefined) : undefined }]
+    })
+    const succeeding = [...successions.values()].flatMap(({ successor }): readonly Wanting[] =>
+      // It replaces the copy that is there.
+      successor === undefined ? [] : [{ ...successor, own: successor.key }],
+    )
+    return this.#rivalFinder.find([...wanting, ...succeeding])
+  }
+
+  /** What has become of the copies that expire, or were removed. */
   async #holdings(
     entries: ReadonlyMap<string, Versioned<SourceEntry>>,
   ): Promise<ReadonlyMap<string, Holding>> {
     const holdings = new Map<string, Holding>()
     await Promise.all(
       [...entries].map(async ([source, { document, ts }]) => {
-        const { target, expires = false } = document
-        if (!expires || target === null) return
+        const { target, expires = false, parked = false } = document
+        if ((!expires && !parked) || target === null) return
         const present = await readDocument(this.#storage.target, target)
         // A copy and its entry are of one commit. Whoever got the key after it expired, which takes a
         // second at least, is of a later one.
         if (present === undefined) holdings.set(source, { kind: 'gone' })
-        else if (present.ts !== ts) holdings.set(source, { kind: 'other' })
+        else if (parked || present.ts !== ts) holdings.set(source, { kind: 'other' })
         else holdings.set(source, { kind: 'own', etag: present.etag })
       }),
     )
@@ -144,31 +174,4 @@ function keysInQuestion(
     if (mapped !== undefined) entering.push(mapped.key)
   }
   return { entering, leaving, awaited }
-}
-
-/** Reads all keys side by side; what is not there is not in the answer. */
-async function readEach<Value>(
-  keys: readonly DocumentKey[],
-  read: (key: DocumentKey) => Promise<Value | undefined>,
-): Promise<ReadonlyMap<string, Value>> {
-  const found = new Map<string, Value>()
-  await Promise.all(
-    keys.map(async (key) => {
-      const value = await read(key)
-      if (value !== undefined) found.set(keyText(key), value)
-    }),
-  )
-  return found
-}
-
-async function readDocument<D extends DocumentBody>(
-  collection: DocumentCollection<D>,
-  key: DocumentKey,
-): Promise<Versioned<Stored<D>> | undefined> {
-  const { document } = await collection.read(key.id, partitionKeyValue(key))
-  return document && versioned(document)
-}
-
-function versioned<D extends DocumentBody>(document: Stored<D>): Versioned<Stored<D>> {
-  return { document, etag: document._etag, lsn: document._lsn, ts: document._ts }
 }

@@ -17,7 +17,8 @@ import {
 import type { MigrationProgress } from './migration-progress.ts'
 import { MigrationWatch } from './migration-watch.ts'
 import { migrationWriter, type AppliedPage } from './migration-writer.ts'
-import { openMigrationStorage, type OpenedStorage } from './open-migration-storage.ts'
+import type { MigrationStorage } from './migration-storage.ts'
+import { openMigrationStorage } from './open-migration-storage.ts'
 
 /** One worker of a migration. */
 export interface Migration<T extends DocumentBody> extends AsyncDisposable {
@@ -128,7 +129,7 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody>
   }
 
   async #groups(
-    storage: OpenedStorage<S, T>,
+    storage: MigrationStorage<S, T>,
     followsLog: boolean,
   ): Promise<readonly WorkingGroup<S>[]> {
     const { source, mapDocument, hostOptions } = this.#options

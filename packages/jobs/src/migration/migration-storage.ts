@@ -1,4 +1,5 @@
 import type { DocumentBody, DocumentCollection } from '@tidemark/contracts'
+import type { Collection, UniqueKey } from '@tidemark/store'
 import type { Ledger } from '../effectively-once/ledger.ts'
 import type { ExpiryCarrier } from './carry-expiry.ts'
 import type { MigrationCounts, SourceEntry, WaitersEntry } from './state-documents.ts'
@@ -9,8 +10,10 @@ export interface MigrationStorage<
   T extends DocumentBody,
 > extends Ledger<MigrationCounts> {
   readonly source: DocumentCollection<S>
-  readonly target: DocumentCollection<T>
-  readonly entries: DocumentCollection<SourceEntry>
+  readonly target: Collection<T>
+  /** Those of the target. */
+  readonly uniqueKeys: readonly UniqueKey[]
+  readonly entries: Collection<SourceEntry>
   readonly queues: DocumentCollection<WaitersEntry>
   /** Undefined while expiry is not carried. */
   readonly carrier: ExpiryCarrier | undefined

@@ -12,7 +12,7 @@ import { type Collection } from '@tidemark/store'
 import { rangeProgressKey, type RangeProgress } from '../effectively-once/ledger.ts'
 import type { MigrationStorage } from './migration-storage.ts'
 import { migrationWriter } from './migration-writer.ts'
-import { openMigrationStorage, type OpenedStorage } from './open-migration-storage.ts'
+import { openMigrationStorage } from './open-migration-storage.ts'
 import type { MigrationCounts } from './state-documents.ts'
 
 /*
@@ -27,7 +27,7 @@ interface Item extends DocumentBody {
 }
 
 let source: Collection<Item>
-let storage: OpenedStorage<Item, Item>
+let storage: MigrationStorage<Item, Item>
 const byName = (item: Item): Item => ({ ...item, id: item.name })
 const owner = { range: FULL_RANGE, epoch: 1, hostName: 'w', group: 'documents' } as const
 const [LOW, HIGH]: readonly FeedRange[] = [

@@ -12,19 +12,11 @@ import type { MigrationStorage } from './migration-storage.ts'
 import { MigrationTargetError } from './migration-target-error.ts'
 import type { MigrationCounts, SourceEntry, WaitersEntry } from './state-documents.ts'
 
-/** A migration's storage, with the target as users see it. */
-export interface OpenedStorage<
-  S extends DocumentBody,
-  T extends DocumentBody,
-> extends MigrationStorage<S, T> {
-  readonly target: Collection<T>
-}
-
 /** Finds source and target, and creates what is missing. Rejects with ERR_MIGRATION_TARGET when it cannot. */
 export async function openMigrationStorage<S extends DocumentBody, T extends DocumentBody>(
   options: MigrationOptions<S, T>,
   stateId: string,
-): Promise<OpenedStorage<S, T>> {
+): Promise<MigrationStorage<S, T>> {
   const { job, source, target: wanted, expiry = 'carry' } = options
   const { definition } = await source.readRecord()
   const sourceTtl = expiry === 'carry' ? definition.defaultTtl : null
@@ -45,6 +37,7 @@ export async function openMigrationStorage<S extends DocumentBody, T extends Doc
     ...databaseLedger<MigrationCounts>(database, { job, target, state: entries }),
     source,
     target,
+    uniqueKeys: (await target.readRecord()).definition.uniqueKeys ?? [],
     entries,
     // A further handle on the same collection.
     queues: database.collection<WaitersEntry>(stateId),

@@ -1,6 +1,6 @@
 import type { EtagConditions } from '@tidemark/contracts'
 import { keyText, sameKey, type DocumentKey } from './document-key.ts'
-import { leaveTarget, stopWaiting, waitFor } from './plan-target-change.ts'
+import { leaveTarget, stopWaiting, takeValues, waitFor } from './plan-target-change.ts'
 import {
   asRead,
   entryRemoval,
@@ -42,21 +42,28 @@ export function planDocument(incoming: IncomingDocument, facts: Facts): Document
     expires: wanted?.expiresAtMs !== undefined && !collides,
   }
   const writes: PlannedWrite[] = [entryWrite(incoming, copy, entry)]
-  let resolvedBySuccession = 0
-  if (wanted !== undefined && !collides) {
-    writes.push(putCopy(wanted, keeps ? ownConditions(standing.holding) : asRead(undefined)))
-  }
+  const copied: DocumentKey[] = []
   if (collides) writes.push(...waitFor(incoming.source, wanted.key, facts))
   if (awaited !== undefined && !waitsOn)
     writes.push(...stopWaiting(incoming.source, awaited, facts))
+  let resolvedBySuccession = 0
   if (left !== undefined && !returns) {
-    const { writes: leaving, succeeded } = leaveTarget(left, facts, standing.holding)
+    const { writes: leaving, successor } = leaveTarget(left, facts, standing.holding)
     writes.push(...leaving)
-    if (succeeded) resolvedBySuccession = 1
+    if (successor !== undefined) {
+      copied.push(successor)
+      resolvedBySuccession = 1
+    }
   }
+  // After what replaces its copy, which may have the same values of unique keys.
+  if (wanted !== undefined && !collides) {
+    writes.push(putCopy(wanted, keeps ? ownConditions(standing.holding) : asRead(undefined)))
+    copied.push(incoming.source)
+  }
+  writes.push(...takeValues(copied, facts))
   return {
     kind: 'write',
-    writes,
+    writes: inOrder(writes),
     counts: {
       ...NO_COUNTS,
       documents: isFirst ? 1 : 0,
@@ -123,9 +130,12 @@ function planRemoval(
     resolved += 1
   }
   if (left !== undefined) {
-    const { writes: leaving, succeeded } = leaveTarget(left, facts, holding)
+    const { writes: leaving, successor } = leaveTarget(left, facts, holding)
     writes.push(...leaving)
-    if (succeeded) resolved += 1
+    if (successor !== undefined) {
+      writes.push(...takeValues([successor], facts))
+      resolved += 1
+    }
   }
   const removed = entry === undefined || entry.document.deleted === true ? 0 : 1
   const counts = {
@@ -134,7 +144,16 @@ function planRemoval(
     deleted: gone === 'deleted' ? removed : 0,
     collisionsResolved: resolved,
   }
-  return { kind: 'write', writes, counts, collision: undefined }
+  return { kind: 'write', writes: inOrder(writes), counts, collision: undefined }
+}
+
+/** Checks of target keys look at them before copies go, and the values of unique keys that these give up are free then. */
+function inOrder(writes: readonly PlannedWrite[]): readonly PlannedWrite[] {
+  return writes.toSorted((a, b) => placeOf(a) - placeOf(b))
+}
+
+function placeOf({ to, operation: { kind } }: PlannedWrite): number {
+  return to === 'target' ? { check: 0, delete: 1, put: 2 }[kind] : 2
 }
 
 /** A copy that expires may be another document's by the time of the commit. */

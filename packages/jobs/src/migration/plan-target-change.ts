@@ -3,6 +3,7 @@ import { keyText, sameKey, type DocumentKey } from './document-key.ts'
 import {
   asRead,
   entryWrite,
+  parkedEntry,
   putCopy,
   stateKey,
   type Facts,
@@ -55,7 +56,7 @@ export function leaveTarget(
   target: DocumentKey,
   facts: Facts,
   holding: Holding | undefined,
-): { readonly writes: readonly PlannedWrite[]; readonly succeeded: boolean } {
+): { readonly writes: readonly PlannedWrite[]; readonly successor?: DocumentKey } {
   const conditions = leavingConditions(holding)
   const remove: PlannedWrite = {
     to: 'target',
@@ -66,11 +67,11 @@ export function leaveTarget(
   const queue = facts.waiters.get(keyText(target))
   if (queue === undefined) {
     // Were someone to join the queue in this moment, it would wait for ever.
-    return { writes: [remove, queueCheck(target)], succeeded: false }
+    return { writes: [remove, queueCheck(target)] }
   }
   const { successor, remaining = [] } = facts.successions.get(keyText(target)) ?? {}
   const left = queueWrite(target, remaining, queue)
-  if (successor === undefined) return { writes: [remove, left], succeeded: false }
+  if (successor === undefined) return { writes: [remove, left] }
   const { source, lsn, entry, document, expiresAtMs } = successor
   const copy = { target, waiting: false, expires: expiresAtMs !== undefined }
   return {
@@ -79,8 +80,27 @@ export function leaveTarget(
       entryWrite({ source, lsn }, copy, entry),
       left,
     ],
-    succeeded: true,
+    successor: source,
   }
+}
+
+/**
+ * Takes values of unique keys from the copies of documents that have given them up in the source. These have no copy
+ * until their newer version comes, which is on its way.
+ */
+export function takeValues(sources: readonly DocumentKey[], facts: Facts): readonly PlannedWrite[] {
+  const rivals = sources.flatMap((source) => facts.rivals.get(keyText(source)) ?? [])
+  const outdated = rivals.filter(({ isOutdated }) => isOutdated)
+  const each = new Map(outdated.map((rival) => [keyText(rival.source), rival])).values()
+  return [...each].flatMap(({ source, entry, target, holding }) => [
+    parkedEntry({ source, lsn: entry.document.lsn }, target, entry),
+    {
+      to: 'target',
+      operation: { kind: 'delete' },
+      key: target,
+      conditions: leavingConditions(holding),
+    },
+  ])
 }
 
 function leavingConditions(holding: Holding | undefined): EtagConditions {

@@ -54,6 +54,16 @@ export interface Succession {
   readonly remaining: readonly DocumentKey[]
 }
 
+/** A copy that has the values of a unique key that another document is to get. */
+export interface Rival {
+  readonly source: DocumentKey
+  readonly entry: Versioned<SourceEntry>
+  readonly target: DocumentKey
+  readonly holding: Holding | undefined
+  /** Its document was changed or removed in the source since, so that its values are free there. */
+  readonly isOutdated: boolean
+}
+
 /** What was read before planning, by key text. What is not in it was not found, or not looked for. */
 export interface Facts {
   readonly entries: ReadonlyMap<string, Versioned<SourceEntry>>
@@ -63,6 +73,8 @@ export interface Facts {
   readonly occupied: ReadonlySet<string>
   readonly waiters: ReadonlyMap<string, Versioned<WaitersEntry>>
   readonly successions: ReadonlyMap<string, Succession>
+  /** By key text of the source document that wants their values. Looked up only after a commit was refused for them. */
+  readonly rivals: ReadonlyMap<string, readonly Rival[]>
 }
 
 export interface PlannedWrite {
@@ -98,11 +110,10 @@ export type DocumentPlan =
 
 /** The entry of a source document, written only over the version that was read. */
 export function entryWrite(
-  { source, lsn }: { readonly source: DocumentKey; readonly lsn: number },
+  at: { readonly source: DocumentKey; readonly lsn: number },
   {
-    target,
-    waiting,
     expires,
+    ...copy
   }: {
     readonly target: DocumentKey | null
     readonly waiting: boolean
@@ -110,9 +121,18 @@ export function entryWrite(
   },
   present: Versioned<SourceEntry> | undefined,
 ): PlannedWrite {
+  return markedEntry(at, expires ? { ...copy, expires: true } : copy, present)
+}
+
+function markedEntry(
+  { source, lsn }: { readonly source: DocumentKey; readonly lsn: number },
+  copy: Pick<SourceEntry, 'target' | 'expires' | 'parked' | 'deleted'> & {
+    readonly waiting?: boolean
+  },
+  present: Versioned<SourceEntry> | undefined,
+): PlannedWrite {
   const { partition, id } = sourceEntryKey(source)
-  const entry: SourceEntry = { id, partition, lsn, target, waiting }
-  const document: SourceEntry = expires ? { ...entry, expires: true } : entry
+  const document: SourceEntry = { id, partition, lsn, waiting: false, ...copy }
   return {
     to: 'state',
     operation: { kind: 'put', document },
@@ -123,18 +143,19 @@ export function entryWrite(
 
 /** Remembers that a source document was deleted, at this LSN. */
 export function entryTombstone(
-  { source, lsn }: { readonly source: DocumentKey; readonly lsn: number },
+  at: { readonly source: DocumentKey; readonly lsn: number },
   present: Versioned<SourceEntry> | undefined,
 ): PlannedWrite {
-  const copy = { target: null, waiting: false, expires: false }
-  const write = entryWrite({ source, lsn }, copy, present)
-  const { operation } = write
-  if (operation.kind !== 'put') return write
-  const document: DocumentBody & { readonly deleted: true } = {
-    ...operation.document,
-    deleted: true,
-  }
-  return { ...write, operation: { kind: 'put', document } }
+  return markedEntry(at, { target: null, deleted: true }, present)
+}
+
+/** Remembers that the copy of a source document was removed, although this version has one. */
+export function parkedEntry(
+  at: { readonly source: DocumentKey; readonly lsn: number },
+  target: DocumentKey,
+  present: Versioned<SourceEntry>,
+): PlannedWrite {
+  return markedEntry(at, { target, parked: true }, present)
 }
 
 /** Only over the version that was read, or where nothing was. */

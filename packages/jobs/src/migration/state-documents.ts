@@ -18,6 +18,11 @@ export interface SourceEntry extends DocumentBody {
   /** The copy expires by itself, so that another document may have the target key since. */
   readonly expires?: true
   /**
+   * The copy was removed, because another document has its values of a unique key in the source by now. Another one may
+   * have the target key since.
+   */
+  readonly parked?: true
+  /**
    * It was deleted in the source: an older version that is still on its way must not bring it back.
    */
   readonly deleted?: true

@@ -20,7 +20,7 @@ import { migrationRules, type ExpiryOption } from '../migration/migration-option
 import { collectionRule } from '../workers/job-options.ts'
 import { documentsEqual, documentsEqualButTtl } from './documents-equal.ts'
 import { storedForm } from '../migration/stored-form.ts'
-import { documentPages } from './document-pages.ts'
+import { documentPages } from '../workers/document-pages.ts'
 
 export interface VerifyOptions<S extends DocumentBody, T extends DocumentBody> {
   /** The collection that was copied. */
@@ -167,11 +167,11 @@ class Verification<S extends DocumentBody, T extends DocumentBody> {
   async run(pass: number): Promise<void> {
     const { source, target, signal } = this.#options
     const wanted = new Set<string>()
-    for await (const documents of documentPages(source, signal)) {
+    for await (const documents of documentPages(source, { signal })) {
       await Promise.all(documents.map((document) => this.#checkSource(document, pass, wanted)))
       this.#tell(documents.length)
     }
-    for await (const documents of documentPages(target, signal)) {
+    for await (const documents of documentPages(target, { signal })) {
       for (const document of documents) await this.#checkTarget(document, pass, wanted)
       this.#tell(documents.length)
     }

@@ -1,4 +1,5 @@
 import type { Collection, Database } from '@tidemark/store'
+import { documentPages } from '../workers/document-pages.ts'
 import { STATE_PARTITION_KEY, databaseLedger } from '../effectively-once/ledger.ts'
 import {
   VIEW_PARTITION_KEY,
@@ -49,17 +50,6 @@ export async function openViewStorage(
     async readView(key) {
       return (await view.read(viewDocumentKey(key).id, key)).document
     },
-    async *readIndex(partition, maxItemCount) {
-      let continuation: string | undefined
-      do {
-        const page = await index.readDocuments({
-          partitionKey: partition,
-          maxItemCount,
-          continuation,
-        })
-        yield page.documents
-        continuation = page.continuation
-      } while (continuation !== undefined)
-    },
+    readIndex: (partitionKey, maxItemCount) => documentPages(index, { partitionKey, maxItemCount }),
   }
 }

@@ -127,6 +127,7 @@ export {
   type UniqueScope,
 } from './unique-entries.ts'
 export { conditionHolds } from './write-condition.ts'
+export { UniqueEntries } from '../documents/unique-entries.ts'
 export type { EncodedPartitionKey } from '../documents/document-encoder.ts'
 export type { OpenCollection } from '../documents/open-collection.ts'
 export type { FeedRowsPage } from '../feed/read-page.ts'
