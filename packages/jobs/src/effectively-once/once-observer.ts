@@ -13,7 +13,7 @@ import type { RangeOwner } from './ledger.ts'
 export type FencedEvent = { readonly kind: 'fenced' } & RangeEventBase
 
 export interface OnceObserverParts<T extends DocumentBody, Counts, Note> {
-  readonly group: RangeOwner['group']
+  readonly group: 'documents' | 'deletes'
   readonly writer: {
     apply(
       changes: readonly Change<T>[],

@@ -1,8 +1,9 @@
 import { HostStoppedError, type DocumentBody, type RequestOptions } from '@tidemark/contracts'
 import type { Collection } from '@tidemark/store'
 import { readAllProgress } from '../effectively-once/ledger.ts'
+import { reconciler } from '../effectively-once/reconcile.ts'
 import { OnceObserver } from '../effectively-once/once-observer.ts'
-import { JobGroups, type WorkingGroup } from '../workers/job-groups.ts'
+import { JobGroups, type JobGroupsOptions } from '../workers/job-groups.ts'
 import { jobLogger, type RangeEventBase } from '../workers/job-host.ts'
 import { startOfDeletes } from '../workers/job-source.ts'
 import { Job, type RunningJob } from '../workers/job.ts'
@@ -108,7 +109,7 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody>
     const groups = await JobGroups.start<S>({
       options,
       source,
-      groups: await this.#groups(storage, followsLog),
+      ...(await this.#work(storage, followsLog)),
       emit,
       failed: (error) => this.fail(error),
     })
@@ -128,25 +129,34 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody>
     }
   }
 
-  async #groups(
+  async #work(
     storage: MigrationStorage<S, T>,
     followsLog: boolean,
-  ): Promise<readonly WorkingGroup<S>[]> {
-    const { source, mapDocument, hostOptions } = this.#options
+  ): Promise<Pick<JobGroupsOptions<S>, 'groups' | 'reconcile'>> {
+    const { source, mapDocument, hostOptions, hostName, deletes: wanted } = this.#options
     const { name, maxItemCount } = this.#resolved
     const pendingDeletes = storage.carrier !== undefined
     const writer = migrationWriter(storage, mapDocument)
+    // Of a document that is missing nobody knows any more whether it was deleted or has expired.
+    const canMiss = wanted !== 'ignore' && (pendingDeletes || followsLog)
+    const reconcile = canMiss ? reconciler(source, { writer, hostName }) : undefined
     const isBegun = (await readAllProgress(storage)).length > 0
-    const deletes = followsLog ? await startOfDeletes(source, { isBegun }) : undefined
+    const deletes = followsLog && {
+      ...(await startOfDeletes(source, { isBegun })),
+      onHorizonPassed: 'resync' as const,
+    }
     const documents = {
       startFromBeginning: true,
       pendingDeletes,
-      // Pending deletes that were purged unseen are of copies that have expired by themselves.
+      // Most pending deletes that were purged unseen are of copies that have expired by themselves.
       onHorizonPassed: pendingDeletes ? 'resync' : undefined,
     } as const
-    return migrationGroups(name, { pendingDeletes, followsLog }).map((group) => ({
+    const groups = migrationGroups(name, { pendingDeletes, followsLog }).map((group) => ({
       ...group,
-      feedOptions: { ...(group.role === 'deletes' ? deletes : documents), maxItemCount },
+      feedOptions: {
+        ...(group.role === 'deletes' ? deletes : documents),
+        maxItemCount,
+      },
       hostOptions: {
         // What is at the target is known from there alone. Positions of a target that was dropped, in the lease
         // store or beside the source, would pass over all that the new one has not got.
@@ -161,6 +171,7 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody>
           fenced: (event) => this.#emit(event),
         }),
     }))
+    return { groups, reconcile }
   }
 
   #tell(

@@ -78,8 +78,9 @@ export interface MigrationOptions<
   readonly expiry?: ExpiryOption | undefined
   /**
    * `apply`: documents that are deleted in the source during the job are removed from the target. The source must
-   * keep its log of all versions (ERR_ALL_VERSIONS_OFF), for longer than the job may be interrupted. `ignore`: they
-   * stay in the target, and verification lists them as extra. Give the same value to all workers.
+   * keep its log of all versions (ERR_ALL_VERSIONS_OFF). `ignore`: they stay in the target, and verification lists them
+   * as extra. By default they stay, too, unless the source has a time to live and purged something unread: then the
+   * source is asked for everything that was copied. Give the same value to all workers.
    *
    * @default 'ignore', and the event `deletesUnseen` at the start, or a line of the logger without `onEvent`
    */

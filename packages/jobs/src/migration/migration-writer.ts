@@ -6,8 +6,16 @@ import {
   type OnceJob,
   type Plan,
 } from '../effectively-once/effectively-once.ts'
+import type { Remembered } from '../effectively-once/reconcile.ts'
+import { documentPages } from '../workers/document-pages.ts'
 import { carryExpiry } from './carry-expiry.ts'
-import { changeKey, keyReader, keyText, type DocumentKey } from './document-key.ts'
+import {
+  changeKey,
+  keyReader,
+  keyText,
+  partitionKeyValue,
+  type DocumentKey,
+} from './document-key.ts'
 import { FactReader } from './fact-reader.ts'
 import type { MapDocument } from './map-document.ts'
 import type { MigrationStorage } from './migration-storage.ts'
@@ -20,7 +28,7 @@ import {
   type MappedDocument,
   type PlannedWrite,
 } from './planned-write.ts'
-import { NO_COUNTS, addCounts, type MigrationCounts } from './state-documents.ts'
+import { NO_COUNTS, addCounts, sourceOfEntry, type MigrationCounts } from './state-documents.ts'
 
 /** Bounds one commit, so that other writers of the target get their turn. */
 const MAX_WRITES = 500
@@ -83,6 +91,17 @@ class MigrationPlans<S extends DocumentBody, T extends DocumentBody> implements 
       }
     }
     return incoming
+  }
+
+  async *remembered(): AsyncGenerator<readonly Remembered[]> {
+    for await (const page of documentPages(this.#storage.entries)) {
+      yield page.flatMap(({ id, partition, target }) => {
+        const source = sourceOfEntry({ id, partition })
+        return source === undefined || target === null
+          ? []
+          : { id, partitionKey: partitionKeyValue(source) }
+      })
+    }
   }
 
   fitting(pending: readonly IncomingDocument[]): number {

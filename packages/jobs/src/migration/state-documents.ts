@@ -89,6 +89,14 @@ export function sourceEntryKey(source: DocumentKey): { partition: string; id: st
   return { partition: `s${source.partitionKey}`, id: source.id }
 }
 
+/** Undefined of what is no entry of a source document. */
+export function sourceOfEntry({
+  partition,
+  id,
+}: Pick<SourceEntry, 'partition' | 'id'>): DocumentKey | undefined {
+  return partition.startsWith('s') ? { partitionKey: partition.slice(1), id } : undefined
+}
+
 export function waitersEntryKey(target: DocumentKey): { partition: string; id: string } {
   return { partition: `t${target.partitionKey}`, id: target.id }
 }

@@ -1,5 +1,5 @@
 import type { Change, DocumentBody } from '@tidemark/contracts'
-import { changeKey } from '../migration/document-key.ts'
+import { changeKey, keyText, type DocumentKey } from '../migration/document-key.ts'
 import type { FoldedProperty, FoldPart } from './folds/folded.ts'
 import { contributionKey, type StateKey } from './state-documents.ts'
 import { viewKeys, type ViewKey } from './view-key.ts'
@@ -16,6 +16,7 @@ export interface ViewDefinition<T extends DocumentBody> {
 export interface Incoming {
   /** Of its contribution. The id tells documents apart, and orders equals. */
   readonly at: StateKey
+  readonly source: DocumentKey
   readonly lsn: number
   /** Without keys it is not in the view. */
   readonly keys: readonly (readonly [ViewKey, readonly (FoldPart | undefined)[]])[]
@@ -31,17 +32,18 @@ export function incomingChanges<T extends DocumentBody>(
   changes: readonly Change<T>[],
   view: ViewDefinition<T>,
 ): readonly Incoming[] {
-  const last = new Map<string, { readonly at: StateKey; readonly change: Change<T> }>()
+  const last = new Map<string, { readonly source: DocumentKey; readonly change: Change<T> }>()
   for (const change of changes) {
     // The rest of the log comes in the feed of documents.
     if (change.kind === 'version' && change.operationType !== 'delete') continue
     const paths = Array.isArray(change.partitionKey) ? change.partitionKey.length : 1
-    const at = contributionKey(changeKey(change, paths))
-    last.set(at.id, { at, change })
+    const source = changeKey(change, paths)
+    last.set(keyText(source), { source, change })
   }
-  return Array.from(last.values(), ({ at, change }) => {
+  return Array.from(last.values(), ({ source, change }) => {
+    const at = contributionKey(source)
     const keys = change.kind === 'document' ? contributionOf(change.document, at.id, view) : []
-    return { at, lsn: change.lsn, keys }
+    return { at, source, lsn: change.lsn, keys }
   })
 }
 

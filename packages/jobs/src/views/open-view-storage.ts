@@ -2,6 +2,7 @@ import type { Collection, Database } from '@tidemark/store'
 import { documentPages } from '../workers/document-pages.ts'
 import { STATE_PARTITION_KEY, databaseLedger } from '../effectively-once/ledger.ts'
 import {
+  CONTRIBUTIONS,
   VIEW_PARTITION_KEY,
   viewDocumentKey,
   type Contribution,
@@ -46,6 +47,10 @@ export async function openViewStorage(
     identity: contributions.identity,
     async readContribution({ id: document, partition }) {
       return (await contributions.read(document, partition)).document
+    },
+    async *readContributions() {
+      for (const partitionKey of CONTRIBUTIONS)
+        yield* documentPages(contributions, { partitionKey })
     },
     async readView(key) {
       return (await view.read(viewDocumentKey(key).id, key)).document

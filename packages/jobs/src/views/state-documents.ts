@@ -32,6 +32,8 @@ export interface Contribution extends DocumentBody {
   readonly lsn: number
   /** By key: what each fold keeps of the document, in the order of their names; null is nothing. */
   readonly keys: readonly (readonly [ViewKey, readonly unknown[]])[]
+  /** Of the document, where the id has only a digest of it. */
+  readonly source?: DocumentKey
   /** It was deleted, as the log of all versions says: an older version may still be on its way. Until then. */
   readonly ttl?: number
 }
@@ -77,6 +79,12 @@ export interface StateKey {
  */
 const CONTRIBUTION_PARTITIONS = 64
 
+/** Where contributions are. */
+export const CONTRIBUTIONS: readonly string[] = Array.from(
+  { length: CONTRIBUTION_PARTITIONS },
+  (_, n) => `s${n}`,
+)
+
 export function contributionKey(source: DocumentKey): StateKey {
   const hash = murmur3x86(UTF8.encode(source.partitionKey))
   return { partition: `s${hash % CONTRIBUTION_PARTITIONS}`, id: sourceText(source) }
@@ -91,6 +99,19 @@ const MAX_SOURCE_CHARS = 110
 function sourceText(source: DocumentKey): string {
   const text = encodeURIComponent(keyText(source).toWellFormed())
   return text.length <= MAX_SOURCE_CHARS ? text : `~${sha256(keyText(source))}`
+}
+
+/** What `contributionKey` does not say of a document. */
+export function keptSource(source: DocumentKey): Pick<Contribution, 'source'> {
+  return sourceText(source).startsWith('~') ? { source } : {}
+}
+
+/** Undefined of long keys that release 0.1.0 wrote. */
+export function sourceOfContribution({ id, source }: Contribution): DocumentKey | undefined {
+  if (id.startsWith('~')) return source
+  const text = decodeURIComponent(id)
+  const end = text.lastIndexOf('/')
+  return { partitionKey: text.slice(0, end), id: text.slice(end + 1) }
 }
 
 export function indexPartition(fold: string, key: ViewKey): string {

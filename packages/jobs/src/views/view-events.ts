@@ -18,7 +18,10 @@ export type ViewEvent =
       readonly replays: number
     } & RangeEventBase)
   | DeletesUnseen
-  /** Deletes or expiries were purged before this view had seen them: rebuild it. `resync`: it goes on until then. */
+  /**
+   * Deletes or expiries were purged before this view had seen them. `halt`: rebuild it. `resync`: it goes on, and what its
+   * source, a collection of a store, does not have any more leaves it; rebuild a view of another source.
+   */
   | ({ readonly kind: 'missed'; readonly action: 'halt' | 'resync' } & RangeEventBase)
   /** This worker works on this edition of the view from now on. */
   | {

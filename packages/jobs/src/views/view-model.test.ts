@@ -4,6 +4,7 @@ import { openMemoryStore } from '@tidemark/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RangeOwner } from '../effectively-once/ledger.ts'
+import type { ReadingGroup } from '../workers/job-groups.ts'
 import { foldProperties } from './folds/fold-properties.ts'
 import type { Fold } from './folds/fold.ts'
 import { average, count, latest, max, min, sum, top } from './folds/folds.ts'
@@ -61,7 +62,7 @@ interface Reader {
 class Model {
   readonly #items: Collection<Item>
   readonly #storage: OpenedViewStorage
-  readonly #readers: Record<RangeOwner['group'], Reader[]> = { documents: [], deletes: [] }
+  readonly #readers: Record<ReadingGroup['role'], Reader[]> = { documents: [], deletes: [] }
   #epoch = 0
   refused = 0
 
@@ -100,7 +101,7 @@ class Model {
 
   /** Reads a page; applies it, or part of it, or keeps it for a late worker. */
   async read(
-    group: RangeOwner['group'],
+    group: ReadingGroup['role'],
     at: number,
     then: 'apply' | 'half' | 'keep',
   ): Promise<void> {
@@ -130,13 +131,13 @@ class Model {
     reader.continuation = page.continuation
   }
 
-  checkpoint(group: RangeOwner['group'], at: number): void {
+  checkpoint(group: ReadingGroup['role'], at: number): void {
     const reader = this.#at(group, at)
     reader.stored = reader.continuation
   }
 
   /** Another owner begins at what was stored. */
-  takeOver(group: RangeOwner['group'], at: number): void {
+  takeOver(group: ReadingGroup['role'], at: number): void {
     const reader = this.#at(group, at)
     reader.continuation = reader.stored
     reader.epoch = ++this.#epoch
@@ -155,7 +156,7 @@ class Model {
   }
 
   /** What a worker had in hand comes when another one, perhaps, has gone on. */
-  async late(group: RangeOwner['group'], at: number): Promise<void> {
+  async late(group: ReadingGroup['role'], at: number): Promise<void> {
     const reader = this.#at(group, at)
     const late = reader.late.shift()
     // An owner has its pages in order.
@@ -203,7 +204,7 @@ class Model {
     for (const group of ['documents', 'deletes', 'documents'] as const) await this.#applyAll(group)
   }
 
-  async #applyAll(group: RangeOwner['group']): Promise<void> {
+  async #applyAll(group: ReadingGroup['role']): Promise<void> {
     for (const reader of this.#readers[group]) {
       for (;;) {
         const page = await this.#page(group, reader)
@@ -239,7 +240,7 @@ class Model {
     return { range, continuation, stored: continuation, epoch: ++this.#epoch, writer, late: [] }
   }
 
-  async #page(group: RangeOwner['group'], { range, continuation }: Reader) {
+  async #page(group: ReadingGroup['role'], { range, continuation }: Reader) {
     const mode = group === 'deletes' ? 'allVersions' : 'latestVersion'
     return this.#items.readPage({
       range,
@@ -250,11 +251,11 @@ class Model {
     })
   }
 
-  #owner(group: RangeOwner['group'], { range, epoch }: Reader): RangeOwner {
+  #owner(group: ReadingGroup['role'], { range, epoch }: Reader): RangeOwner {
     return { group, range, epoch, hostName: 'model' }
   }
 
-  #at(group: RangeOwner['group'], at: number): Reader {
+  #at(group: ReadingGroup['role'], at: number): Reader {
     const readers = this.#readers[group]
     return readers[at % readers.length]!
   }
@@ -297,7 +298,7 @@ function gcd(a: number, b: number): number {
 
 const id = fc.constantFrom('a', 'b', 'c', 'd', 'e')
 const shelf = fc.constantFrom('1', '2', '3', '4')
-const group = fc.constantFrom<RangeOwner['group']>('documents', 'deletes')
+const group = fc.constantFrom<ReadingGroup['role']>('documents', 'deletes')
 const at = fc.nat(7)
 const item: fc.Arbitrary<Item> = fc.record(
   {

@@ -68,7 +68,7 @@ export interface ViewOptions<T extends DocumentBody, F extends Folds<T>>
   readonly replaced?: 'keep' | 'drop' | undefined
   /**
    * `apply`: documents that are deleted in the source leave the view. The source must keep its log of all versions
-   * (ERR_ALL_VERSIONS_OFF), for longer than the job may be interrupted. `ignore`: only documents that `by` leaves out, and
+   * (ERR_ALL_VERSIONS_OFF). `ignore`: only documents that `by` leaves out, and
    * those that expire, leave it. Give the same value to all workers.
    *
    * @default 'apply' where the source keeps the log; else 'ignore', and the event `deletesUnseen` at the start, or a line of
@@ -76,9 +76,10 @@ export interface ViewOptions<T extends DocumentBody, F extends Folds<T>>
    */
   readonly deletes?: 'apply' | 'ignore' | undefined
   /**
-   * When pending deletes of a source without a log were purged before the view had read them: `fail` stops the range until the view is rebuilt, `resync`
-   * reads the source from the beginning and goes on. Nothing is counted twice, but what was purged goes on to count. Both
-   * tell `missed`. @default 'fail'
+   * When pending deletes, or entries of the log, were purged before the view had read them: `fail` stops the range until
+   * the view is rebuilt, `resync` reads the source from the beginning and goes on. Nothing is counted twice. What is missing
+   * in the source leaves the view where it is a collection of a store and `deletes` is not `ignore`; else it counts on.
+   * Both tell `missed`. @default 'resync' where what is missing leaves the view, else 'fail'
    */
   readonly onHorizonPassed?: 'fail' | 'resync' | undefined
   /** Maximum number of changes that are read and applied together. @range 1 or more @default 1_000 */

@@ -1,7 +1,8 @@
 import type { DocumentBody, RequestOptions } from '@tidemark/contracts'
 import { readAllProgress } from '../effectively-once/ledger.ts'
+import { reconciler } from '../effectively-once/reconcile.ts'
 import { OnceObserver } from '../effectively-once/once-observer.ts'
-import { JobGroups, type WorkingGroup } from '../workers/job-groups.ts'
+import { JobGroups, type JobGroupsOptions, type WorkingGroup } from '../workers/job-groups.ts'
 import { startOfDeletes } from '../workers/job-source.ts'
 import type { RunningJob } from '../workers/job.ts'
 import type { Folds } from './folds/fold.ts'
@@ -53,7 +54,7 @@ export class ViewRun<T extends DocumentBody, F extends Folds<T>> implements Runn
     const groups = await JobGroups.start<T>({
       options,
       source: options.source,
-      groups: await workingGroups(run, storage),
+      ...(await workOf(run, storage)),
       emit,
       failed,
     })
@@ -76,15 +77,21 @@ export class ViewRun<T extends DocumentBody, F extends Folds<T>> implements Runn
   }
 }
 
-async function workingGroups<T extends DocumentBody, F extends Folds<T>>(
+async function workOf<T extends DocumentBody, F extends Folds<T>>(
   { options, resolved, edition, followsLog, emit }: ViewRunOptions<T, F>,
   storage: OpenedViewStorage,
-): Promise<readonly WorkingGroup<T>[]> {
-  const { source, hostOptions, onHorizonPassed } = options
+): Promise<Pick<JobGroupsOptions<T>, 'groups' | 'reconcile'>> {
+  const { source, hostOptions, hostName } = options
   const { definition, maxItemCount } = resolved
   const writer = viewWriter<T>(storage, definition)
+  const reconcile =
+    options.deletes === 'ignore' ? undefined : reconciler(source, { writer, hostName })
+  const { onHorizonPassed = reconcile && 'resync' } = options
   const isBegun = (await readAllProgress(storage)).length > 0
-  const deletes = followsLog ? await startOfDeletes(source, { isBegun }) : undefined
+  const deletes = followsLog && {
+    ...(await startOfDeletes(source, { isBegun })),
+    onHorizonPassed,
+  }
   const documents = {
     startFromBeginning: true,
     // The log has the expiries, too, but not those that waited when it was turned on. What comes twice is a replay.
@@ -92,25 +99,31 @@ async function workingGroups<T extends DocumentBody, F extends Folds<T>>(
     // What was purged is in the log.
     onHorizonPassed: followsLog ? 'resync' : onHorizonPassed,
   } as const
-  return viewGroups(resolved.group, edition.number, { followsLog }).map((group) => ({
-    ...group,
-    feedOptions: { ...(group.role === 'deletes' ? deletes : documents), maxItemCount },
-    hostOptions: {
-      // What is in the view is known from there alone: positions of one that was dropped would pass over all of it.
-      discardExistingLeases: `state ${storage.identity}`,
-      ...hostOptions,
-    },
-    missed:
-      followsLog && group.role === 'documents'
-        ? undefined
-        : ({ leaseId, epoch, action }) => emit({ kind: 'missed', leaseId, epoch, action }),
-    observe: () =>
-      new OnceObserver<T, ViewCounts, never>({
-        group: group.role,
-        writer,
-        applied: ({ counts, changes, replays }, of) =>
-          emit({ kind: 'applied', ...of, changes, ...counts, replays }),
-        fenced: emit,
-      }),
-  }))
+  const groups = viewGroups(resolved.group, edition.number, { followsLog }).map(
+    (group): WorkingGroup<T> => ({
+      ...group,
+      feedOptions: {
+        ...(group.role === 'deletes' ? deletes : documents),
+        maxItemCount,
+      },
+      hostOptions: {
+        // What is in the view is known from there alone: positions of one that was dropped would pass over all of it.
+        discardExistingLeases: `state ${storage.identity}`,
+        ...hostOptions,
+      },
+      missed:
+        followsLog && group.role === 'documents'
+          ? undefined
+          : ({ leaseId, epoch, action }) => emit({ kind: 'missed', leaseId, epoch, action }),
+      observe: () =>
+        new OnceObserver<T, ViewCounts, never>({
+          group: group.role,
+          writer,
+          applied: ({ counts, changes, replays }, of) =>
+            emit({ kind: 'applied', ...of, changes, ...counts, replays }),
+          fenced: emit,
+        }),
+    }),
+  )
+  return { groups, reconcile }
 }

@@ -12,6 +12,8 @@ import type { ViewKey } from './view-key.ts'
 /** Where one edition of a view is kept: its documents, and what it remembers. */
 export interface ViewStorage extends Ledger<ViewCounts> {
   readContribution(at: StateKey): Promise<Stored<Contribution> | undefined>
+  /** All, in pages. */
+  readContributions(): AsyncIterable<readonly Contribution[]>
   readView(key: ViewKey): Promise<Stored<ViewDocument> | undefined>
   /** Pages of parts in the order of their ids, each of about as many as asked for. */
   readIndex(partition: string, pageSize: number): AsyncIterable<readonly IndexedPart[]>

@@ -7,9 +7,18 @@ import {
   type Plan,
 } from '../effectively-once/effectively-once.ts'
 import type { LedgerWrite, RangeOwner } from '../effectively-once/ledger.ts'
+import type { Remembered } from '../effectively-once/reconcile.ts'
+import { partitionKeyValue } from '../migration/document-key.ts'
 import { incomingChanges, type Incoming, type ViewDefinition } from './incoming-changes.ts'
 import { noteChange, planKey, type KeyChanges } from './plan-keys.ts'
-import { NO_COUNTS, addCounts, type Contribution, type ViewCounts } from './state-documents.ts'
+import {
+  NO_COUNTS,
+  addCounts,
+  keptSource,
+  sourceOfContribution,
+  type Contribution,
+  type ViewCounts,
+} from './state-documents.ts'
 import type { ViewStorage } from './view-storage.ts'
 
 /** Bounds one commit, so that other writers of the database get their turn. */
@@ -60,6 +69,17 @@ class ViewPlans<T extends DocumentBody> implements OnceJob<Change<T>, Incoming, 
       if (writes > MAX_WRITES && index > 0) return index
     }
     return pending.length
+  }
+
+  async *remembered(): AsyncGenerator<readonly Remembered[]> {
+    for await (const contributions of this.#storage.readContributions()) {
+      yield contributions.flatMap((contribution) => {
+        const source = sourceOfContribution(contribution)
+        return source === undefined || contribution.keys.length === 0
+          ? []
+          : { id: source.id, partitionKey: partitionKeyValue(source) }
+      })
+    }
   }
 
   isGone({ keys }: Incoming): boolean {
@@ -125,12 +145,13 @@ function isMoved(before: Contribution['keys'], now: Incoming['keys']): boolean {
 }
 
 function contributionWrite(
-  { at, lsn, keys }: Incoming,
+  { at, source, lsn, keys }: Incoming,
   present: Stored<Contribution> | undefined,
   group: RangeOwner['group'],
 ): LedgerWrite {
   const { partition, id } = at
-  if (keys.length === 0 && group === 'documents') {
+  const isInOrder = group === 'documents'
+  if (keys.length === 0 && isInOrder) {
     const kind = present === undefined ? 'check' : 'delete'
     return { to: 'state', kind, partitionKey: partition, id, ...asRead(present) }
   }
@@ -139,7 +160,8 @@ function contributionWrite(
     id,
     lsn,
     keys: keys.map(([key, parts]) => [key, parts.map((part) => part?.kept ?? null)]),
-    ...(group === 'deletes' ? { ttl: DELETE_MEMORY_SECONDS } : {}),
+    ...keptSource(source),
+    ...(isInOrder ? {} : { ttl: DELETE_MEMORY_SECONDS }),
   }
   return { to: 'state', kind: 'put', document, ...asRead(present) }
 }

@@ -1,9 +1,11 @@
 import {
+  FULL_RANGE,
   HostStoppedError,
   systemClock,
   type ChangeFeedSource,
   type Clock,
   type DocumentBody,
+  type FeedRange,
   type IChangeFeedObserver,
   type LeaseStore,
   type RequestOptions,
@@ -62,8 +64,8 @@ export class WatchedGroups<T extends DocumentBody> implements AsyncDisposable {
   }
 
   async lag({ signal }: RequestOptions = {}): Promise<JobLag> {
-    const [documents, deletes] = await Promise.all(
-      (['documents', 'deletes'] as const).map(async (role) => {
+    const [deletes, documents] = await Promise.all(
+      (['deletes', 'documents'] as const).map(async (role) => {
         const estimator = this.#estimators.get(role)
         return estimator && readLag(estimator, signal)
       }),
@@ -88,6 +90,9 @@ export class WatchedGroups<T extends DocumentBody> implements AsyncDisposable {
   }
 }
 
+/** What removes the documents of an interval that a job remembers and its source does not have any more. */
+export type Reconcile = (within: FeedRange, signal: AbortSignal) => Promise<void>
+
 /** A group that works. */
 export interface WorkingGroup<T extends DocumentBody> extends ReadingGroup {
   readonly feedOptions: FeedOptions
@@ -102,6 +107,11 @@ export interface JobGroupsOptions<T extends DocumentBody> {
   readonly options: JobOptions<never>
   readonly source: ChangeFeedSource<T>
   readonly groups: readonly WorkingGroup<T>[]
+  /**
+   * Removes what the source does not have any more. For jobs that remember what they made, where changes may have been purged
+   * unread: before a group begins, without its leases it may begin again, and where the horizon has passed one.
+   */
+  readonly reconcile?: Reconcile | undefined
   readonly emit: (event: WorkerEvent) => void
   /** A host ended by itself. */
   readonly failed: (error: unknown) => void
@@ -122,22 +132,27 @@ export class JobGroups<T extends DocumentBody> implements RunningJob {
     options,
     source,
     groups,
+    reconcile,
     emit,
     failed,
   }: JobGroupsOptions<T>): Promise<JobGroups<T>> {
-    const { leases, clock } = options
+    const { leases, clock, signal = NEVER } = options
     const documents = sourceDocuments(source)
     const started = new JobGroups(new WatchedGroups({ source, leases, clock }, groups))
     try {
-      // Deletes begin before the first document is read: what is deleted from then on is in the log.
-      for (const { role: _, observe, ...group } of groups.toSorted(byStart)) {
+      const begins = reconcile && (await started.watched.lag({ signal })).total === undefined
+      // Deletes begin before the first document is read or asked for: what is deleted from then on is in the log.
+      for (const { role, observe, ...group } of groups.toSorted(byStart)) {
+        if (role === 'documents' && begins) await reconcile(FULL_RANGE, signal)
         const { hostOptions = options.hostOptions, ...work } = group
         const host = jobHost<T>(options, { ...work, hostOptions, feed: source, emit })
         host.on('stopped', ({ error }) => {
           if (error !== undefined) failed(error)
         })
         started.#hosts.push(host)
-        await host.registerObserverFactory(() => mendable(observe(), documents))
+        await host.registerObserverFactory(() => {
+          return attended(observe(), { documents, reconcile })
+        })
       }
     } catch (error) {
       await started.close()
@@ -159,18 +174,25 @@ export class JobGroups<T extends DocumentBody> implements RunningJob {
   }
 }
 
-/** A change that the job cannot take stops its range only until its document is mended in the source. */
-function mendable<T extends DocumentBody>(
+/** Asks the source where its feed does not say enough. */
+function attended<T extends DocumentBody>(
   observer: IChangeFeedObserver<T>,
-  documents: SourceDocuments<T> | undefined,
+  {
+    documents,
+    reconcile,
+  }: {
+    readonly documents: SourceDocuments<T> | undefined
+    readonly reconcile: Reconcile | undefined
+  },
 ): IChangeFeedObserver<T> {
-  if (documents === undefined) return observer
   return {
     open: (context) => observer.open?.(context),
-    resynchronize: (context, resync) => observer.resynchronize?.(context, resync),
+    resynchronize: ({ range, signal }) => reconcile?.(range, signal),
     close: (context, reason) => observer.close?.(context, reason),
     async processChanges(context, changes) {
-      const current = context.attempt > 1 ? await documents.stillCurrent(changes) : changes
+      // A change that the job cannot take stops its range only until its document is mended in the source.
+      const isRetry = documents !== undefined && context.attempt > 1
+      const current = isRetry ? await documents.stillCurrent(changes) : changes
       if (current.length > 0) await observer.processChanges(context, current)
     },
   }

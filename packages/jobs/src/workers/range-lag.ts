@@ -1,11 +1,12 @@
 import {
+  feedRangeId,
   type ChangeFeedSource,
   type Clock,
   type DocumentBody,
   type FeedRange,
 } from '@tidemark/contracts'
 import type { ChangeFeedEstimator, LeaseEstimate } from '@tidemark/processor'
-import { newestPositions } from './job-source.ts'
+import { newestPositions, type RangePosition } from './job-source.ts'
 
 /** One range of the source as the group's leases have it. */
 export interface RangeLag {
@@ -69,6 +70,8 @@ export async function waitForZeroLag<S extends DocumentBody>(
   }
 }
 
-function samePositions(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>): boolean {
-  return a.size === b.size && [...a].every(([range, at]) => b.get(range) === at)
+function samePositions(a: readonly RangePosition[], b: readonly RangePosition[]): boolean {
+  const text = (positions: readonly RangePosition[]): string =>
+    positions.map(({ range, lsn }) => `${feedRangeId(range)} ${lsn}`).join()
+  return text(a) === text(b)
 }

@@ -66,7 +66,8 @@ export interface ReadOptions {
    * - `fail`: the range stops, with the event `horizonPassed` and an error in `health()`, until
    *   an operator resets its lease. Other ranges continue.
    * - `resync`: the observer's `resynchronize` is called, then the range is read again from the
-   *   beginning. Not with `mode: 'allVersions'`: no document has what was purged there.
+   *   beginning. With `mode: 'allVersions'` that is the oldest version that the log keeps: what was
+   *   purged does not come, so ask the feed's documents in `resynchronize`.
    *
    * @default 'fail'
    */

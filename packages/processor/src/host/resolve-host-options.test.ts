@@ -119,7 +119,6 @@ const refused: [string, HostOptions, FeedOptions?][] = [
   ['leasePrefix', { leasePrefix: 'other' }],
   ['mode', {}, { mode: 'everything' as never }],
   ['onHorizonPassed', {}, { onHorizonPassed: 'ignore' as never }],
-  ['onHorizonPassed', {}, { onHorizonPassed: 'resync', mode: 'allVersions' }],
   ['onLeaseStoreLoss', { onLeaseStoreLoss: 'ignore' as never }],
 ]
 test.each(refused)('PH-6 an impossible %s is refused by name: %j %j', (name, host, feedOptions) => {

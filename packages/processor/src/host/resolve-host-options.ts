@@ -104,7 +104,7 @@ function checkTogether(
 ): void {
   const { leaseRenewIntervalMs, leaseExpirationIntervalMs } = options
   const { minPartitionCount, maxPartitionCount, retryDelayMs, retryMaxDelayMs } = options
-  const { mode, onHorizonPassed, maxConcurrentKeys, checkpointFrequency } = options
+  const { maxConcurrentKeys, checkpointFrequency } = options
   // Half: one failed renewal must leave time for a second before another host may take the leases.
   if (leaseRenewIntervalMs * 2 > leaseExpirationIntervalMs) {
     throw new InvalidOptionError(
@@ -119,11 +119,6 @@ function checkTogether(
   if (retryDelayMs > retryMaxDelayMs) {
     throw new InvalidOptionError(
       `retryDelayMs must be at most retryMaxDelayMs (${retryMaxDelayMs}), got ${retryDelayMs}`,
-    )
-  }
-  if (mode === 'allVersions' && onHorizonPassed === 'resync') {
-    throw new InvalidOptionError(
-      "onHorizonPassed 'resync' is for mode 'latestVersion': versions that were purged are in no document that could be read again",
     )
   }
   if (maxConcurrentKeys > 1 && checkpointFrequency === 'manual') {
