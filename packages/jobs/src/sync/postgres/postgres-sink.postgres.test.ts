@@ -267,6 +267,29 @@ describe('JB-6 a table of PostgreSQL', () => {
     }
   })
 
+  test('a table belongs to one collection, by whatever name, also as the first release stored it', async () => {
+    await using on = await stage()
+    const other = await on.database.createCollectionIfNotExists<Order>({
+      id: 'other',
+      partitionKey: '/customer',
+    })
+    const named = table.slice('public.'.length)
+    const refused = { code: 'ERR_SINK_TARGET' }
+    await on.sync({ sink: sinkInto({ table: named }) })
+    await on.sync({ sink: sinkInto() })
+    await expect(on.sync({ sink: sinkInto(), feed: other })).rejects.toMatchObject(refused)
+    await pool.query('UPDATE public.tidemark_sinks SET target = $1 WHERE target = $2', [
+      table,
+      named,
+    ])
+    const again = on.sync({ sink: sinkInto({ table: named }), feed: other })
+    await expect(again).rejects.toMatchObject(refused)
+    await on.sync({ sink: sinkInto({ table: named }) })
+    // Another table, though it has the name.
+    await pool.query('CREATE SCHEMA IF NOT EXISTS reports')
+    await on.sync({ sink: sinkInto({ table: `reports.${named}` }), feed: other })
+  })
+
   test('workers that start at once make one table', async () => {
     await using on = await stage()
     await on.orders.upsert({ id: 'a', customer: 'c', total: 1 })

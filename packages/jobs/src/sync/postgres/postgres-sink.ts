@@ -12,7 +12,12 @@ import { SinkTargetError } from '../sink-target-error.ts'
 import { SinkUnavailableError } from '../sink-unavailable-error.ts'
 import type { Sink, SinkContext, SinkSource } from '../sink.ts'
 import { withinSignal } from '../within-signal.ts'
-import { postgresStatements, type PostgresStatements } from './postgres-statements.ts'
+import {
+  FIND_TABLE,
+  bindingStatements,
+  postgresStatements,
+  type PostgresStatements,
+} from './postgres-statements.ts'
 
 /** What the sink needs of a `pg` Pool or Client. */
 export interface PostgresQueries {
@@ -95,16 +100,22 @@ class PostgresSink<T extends DocumentBody> implements Sink<SinkEntry<T>> {
     { signal }: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<void> {
     const { table, create = true } = this.#options
-    const { createAll, bind, upsert } = this.#statements
+    const statements = this.#statements
     try {
-      if (create) for (const text of createAll) await this.#create(text, signal)
+      if (create) await this.#create(statements.create, signal)
       // Says whether table, columns, key and rights are there.
-      await this.#query(upsert, ['[]'], signal)
-      const [row] = await this.#query(bind, [table, identity], signal)
-      const feed: unknown = typeof row === 'object' && row !== null && Reflect.get(row, 'feed')
-      if (feed === identity) return
+      await this.#query(statements.upsert, ['[]'], signal)
+      // Whatever the program calls it, it is one table.
+      const [found] = await this.#query(FIND_TABLE, [statements.target], signal)
+      const [schema, name] = [property(found, 'schema'), property(found, 'name')]
+      const binding = bindingStatements(schema)
+      if (create) await this.#create(binding.create, signal)
+      const values = [name, identity, `${schema}.${name}`]
+      const bound = await this.#query(binding.bind, values, signal)
+      const other = bound.map((row) => property(row, 'feed')).find((feed) => feed !== identity)
+      if (other === undefined) return
       throw new SinkTargetError(
-        `table ${table} is filled from feed ${String(feed)}, and ${description} is ${identity}: ` +
+        `table ${schema}.${name} is filled from feed ${other}, and ${description} is ${identity}: ` +
           'their versions cannot be compared',
       )
     } catch (cause) {
@@ -197,6 +208,10 @@ const DATA_STATES = /^(2[23]|54)/
 const MADE_MEANWHILE = /^(23505|42P07|42710)$/
 /** Of what is wrong with the table: what it lacks, and rights. */
 const TARGET_STATES = /^(42|3F)/
+
+function property(row: unknown, name: string): string {
+  return String(typeof row === 'object' && row !== null && Reflect.get(row, name))
+}
 
 function messageOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause)

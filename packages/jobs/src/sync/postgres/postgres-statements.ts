@@ -1,10 +1,10 @@
 import { InvalidOptionError } from '@tidemark/contracts'
 
 export interface PostgresStatements {
-  /** One after the other; each does nothing where it was done before. */
-  readonly createAll: readonly string[]
-  /** $1 table, $2 identity of the feed: answers whose the table is. */
-  readonly bind: string
+  /** Does nothing where it was done before. */
+  readonly create: string
+  /** The table, quoted. */
+  readonly target: string
   /** $1 JSON list of rows: `partition_key`, `id`, `epoch`, `lsn`, `deleted`, and columns; one for each key. */
   readonly upsert: string
 }
@@ -21,8 +21,6 @@ export function postgresStatements(
 ): PostgresStatements {
   const path = table.split('.')
   const target = path.map(quoted).join('.')
-  // Beside it, where whoever may make tables may make it too.
-  const sinks = [...path.slice(0, -1), 'tidemark_sinks'].map(quoted).join('.')
   for (const { name, type } of columns) {
     if (OWN_COLUMNS.includes(name)) {
       throw new InvalidOptionError(
@@ -39,17 +37,12 @@ export function postgresStatements(
     .map(({ name }) => `, ${quoted(name)} = excluded.${quoted(name)}`)
     .join('')
   return {
-    createAll: [
-      `CREATE TABLE IF NOT EXISTS ${target} (
+    create: `
+      CREATE TABLE IF NOT EXISTS ${target} (
         partition_key text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
         epoch bigint NOT NULL, lsn bigint NOT NULL, deleted_at timestamptz${typed},
         PRIMARY KEY (partition_key, id))`,
-      `CREATE TABLE IF NOT EXISTS ${sinks} (target text PRIMARY KEY, feed text NOT NULL)`,
-    ],
-    // The update that changes nothing makes it answer what was there.
-    bind: `
-      INSERT INTO ${sinks} AS present (target, feed) VALUES ($1, $2)
-      ON CONFLICT (target) DO UPDATE SET feed = present.feed RETURNING feed`,
+    target,
     upsert: `
       INSERT INTO ${target} AS present (partition_key, id, epoch, lsn, deleted_at${named})
       SELECT partition_key, id, epoch, lsn, CASE WHEN deleted THEN now() END${named}
@@ -58,6 +51,35 @@ export function postgresStatements(
       ON CONFLICT (partition_key, id) DO UPDATE SET
         epoch = excluded.epoch, lsn = excluded.lsn, deleted_at = excluded.deleted_at${assigned}
       WHERE (present.epoch, present.lsn) < (excluded.epoch, excluded.lsn)`,
+  }
+}
+
+/** $1 a table, quoted: `schema` and `name` of the one table that this means. */
+export const FIND_TABLE = `
+  SELECT nspname AS schema, relname AS name
+  FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+  WHERE pg_class.oid = $1::text::regclass`
+
+export interface BindingStatements {
+  /** Does nothing where it was done before. */
+  readonly create: string
+  /** $1 table, $2 identity of the feed, $3 the table with its schema: answers whose the table is, with one row or more. */
+  readonly bind: string
+}
+
+/** Of the table in a schema that says which feed each table there is filled from. */
+export function bindingStatements(schema: string): BindingStatements {
+  // Beside the table, where whoever may make tables may make it too.
+  const sinks = `${quoted(schema)}.tidemark_sinks`
+  return {
+    create: `CREATE TABLE IF NOT EXISTS ${sinks} (target text PRIMARY KEY, feed text NOT NULL)`,
+    // The update that changes nothing makes it answer what was there. Release 0.1.0 wrote the schema, too, if it was given.
+    bind: `
+      WITH bound AS (
+        INSERT INTO ${sinks} AS present (target, feed)
+        SELECT $1::text, coalesce((SELECT feed FROM ${sinks} WHERE target = $3), $2::text)
+        ON CONFLICT (target) DO UPDATE SET feed = present.feed RETURNING feed)
+      SELECT feed FROM bound UNION SELECT feed FROM ${sinks} WHERE target = $3`,
   }
 }
 
