@@ -71,6 +71,11 @@ test('a migration follows until SIGTERM, and compares both sides at its end', as
   const last = project.start('--cut-over')
   await last.printed(/^0 missing, 0 different, 0 extra$/)
   expect(await last.ended).toBe(0)
+  await project.put('{"id":"o2","customerId":"c8","itemId":"book","total":1}')
+  const colliding = project.start('--cut-over')
+  await colliding.printed(/^o2 waits: another has its key$/)
+  await colliding.printed(/^1 wait: others have their keys$/)
+  expect(await colliding.ended).toBe(3)
 })
 
 test('a worker of a queue handles orders, and ends on SIGTERM', async () => {

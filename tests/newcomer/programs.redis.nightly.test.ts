@@ -136,6 +136,37 @@ test('JB-1 a migration follows updates and deletes through a kill, and finds bot
   expect(copies.toSorted()).toEqual(['kept pen', 'moved book'])
 })
 
+test('a migration tells which orders want one key, and ends on SIGTERM while its cut-over waits', async () => {
+  await createOrders()
+  const order = (id: string, customerId: string, total: number) => ({
+    id,
+    customerId,
+    itemId: 'pen',
+    total,
+  })
+  await write('shop/orders', order('twice', 'c1', 1), order('twice', 'c2', 2))
+  const first = start('migration', {}, '--cut-over')
+  await first.printed(/^twice waits: another has its key$/)
+  await first.printed(/^1 wait: others have their keys$/)
+  expect(await first.ended).toBe(3)
+  {
+    await using store = await openData()
+    const shop = store.database('shop')
+    for (const id of ['ordersByItem', 'migration-orders-by-item']) await shop.deleteCollection(id)
+    await shop.createCollectionIfNotExists({
+      id: 'ordersByItem',
+      partitionKey: '/itemId',
+      uniqueKeys: [['/total']],
+    })
+  }
+  // Its range stops at the second of these, and nothing is left to wait for but that.
+  await write('shop/orders', order('a', 'c3', 3), order('b', 'c4', 3))
+  const waiting = start('migration', {}, '--cut-over')
+  await waiting.printed(/^batch failed:/)
+  expect(await waiting.end()).toBe(1)
+  expect(waiting.lines.join('\n')).not.toContain('AbortError')
+})
+
 test('TTL-14 sessions expire, and none is purged that is not in the archive, through a kill', async () => {
   const first = start('archive', { SESSION_SECONDS: '1' })
   await first.printed(/^ready$/)

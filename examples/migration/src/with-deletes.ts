@@ -17,6 +17,7 @@ const source = shop.collection<Order>('orders')
 await source.updateSettings({ allVersions: { retentionSeconds: 7 * 86_400 } })
 
 const stopped = new AbortController()
+const { signal } = stopped
 process.once('SIGTERM', () => stopped.abort())
 process.once('SIGINT', () => stopped.abort())
 
@@ -28,27 +29,30 @@ const migration = migrateCollection<Order, Order>({
   leases: new DocumentLeaseStore(shop.collection('leases')),
   mapDocument,
   deletes: 'apply',
-  onEvent: (event) => {
-    if (event.kind !== 'failure') return
-    console.error(`${event.what} failed:`, event.error) // it is tried again, unless the worker itself gave up
-    if (event.what !== 'worker') return
-    process.exitCode = 1
-    stopped.abort()
+  onEvent(event) {
+    if (event.kind === 'failure') console.error(`${event.what} failed:`, event.error) // it is tried again
+    if (event.kind === 'collision') console.error(`${event.source.id} waits: another has its key`)
   },
   onProgress: ({ state, remaining, lag }) =>
     console.error(`${state}: ${remaining} left, lag ${lag}`),
+  signal, // finishes the batch in flight; the next worker continues from there
 })
 
-await migration.start()
-console.error('ready')
-if (process.argv.includes('--cut-over')) {
-  await migration.cutOver({ signal: stopped.signal })
-  const { target } = migration
-  const { same, missing, different, extra } = await verifyMigration({ source, target, mapDocument })
-  console.log(`${missing.count} missing, ${different.count} different, ${extra.count} extra`)
-  if (!same) process.exitCode = 3
-} else {
-  await new Promise((resolve) => stopped.signal.addEventListener('abort', resolve))
+try {
+  await migration.start()
+  console.error('ready')
+  if (process.argv.includes('--cut-over')) {
+    await migration.cutOver()
+    const { target } = migration
+    const report = await verifyMigration({ source, target, mapDocument, signal })
+    const { missing, different, extra, collisions } = report
+    console.log(`${missing.count} missing, ${different.count} different, ${extra.count} extra`)
+    if (collisions.count > 0) console.log(`${collisions.count} wait: others have their keys`)
+    if (!report.same) process.exitCode = 3
+  } else await migration.finished // rejects when the worker gave up
+} catch (error) {
+  if (!signal.aborted) throw error
+  process.exitCode = 1 // ended before it was done
 }
-await migration.stop() // finishes the batch in flight; the next worker continues from there
+await migration.stop()
 await store.close()

@@ -32,7 +32,7 @@ export async function openOrders(shop: Database): Promise<Collection<Order>> {
 export function migrateOrders(
   shop: Database,
   source: Collection<Order>,
-  told: Pick<MigrationOptions<Order, Order>, 'onEvent' | 'onProgress'> = {},
+  told: Pick<MigrationOptions<Order, Order>, 'onEvent' | 'onProgress' | 'signal'> = {},
 ): Migration<Order> {
   return migrateCollection<Order, Order>({
     job: 'orders-by-item',
