@@ -84,6 +84,7 @@ export type { AnyFold, Fold, FoldValue, Folds, RankedFold, Score } from './views
 export type { ViewCounts } from './views/state-documents.ts'
 export type { ViewEvent } from './views/view-events.ts'
 export type { ViewFunctions, ViewOptions, ViewTarget } from './views/view-options.ts'
+export type { SourceView, ViewSource } from './views/view-source.ts'
 export type { ViewKey } from './views/view-key.ts'
 export { ViewMismatchError } from './views/view-mismatch-error.ts'
 export type { ViewProgress } from './views/view-progress.ts'

@@ -1,4 +1,9 @@
-import { HostStoppedError, type DocumentBody, type RequestOptions } from '@tidemark/contracts'
+import {
+  HostStoppedError,
+  type ChangeFeedSource,
+  type DocumentBody,
+  type RequestOptions,
+} from '@tidemark/contracts'
 import { jobLogger } from '../workers/job-host.ts'
 import { Job, type RunningJob } from '../workers/job.ts'
 import { followsDeletes } from '../workers/unseen-deletes.ts'
@@ -9,6 +14,7 @@ import { resolveViewOptions, type ResolvedViewOptions, type ViewOptions } from '
 import type { ViewProgress } from './view-progress.ts'
 import type { ViewRecord } from './view-record.ts'
 import { ViewRecords, type ClaimedEdition } from './view-records.ts'
+import { feedOfSource } from './view-source.ts'
 import { ViewRun } from './view-run.ts'
 
 /** One worker of a view. */
@@ -63,6 +69,7 @@ class ViewWorker<T extends DocumentBody, F extends Folds<T>>
   readonly #options: ViewOptions<T, F>
   readonly #resolved: ResolvedViewOptions<T>
   readonly #records: ViewRecords
+  #source: ChangeFeedSource<T> | undefined
   #followsLog = false
   #run: ViewRun<T, F> | undefined
 
@@ -86,16 +93,8 @@ class ViewWorker<T extends DocumentBody, F extends Folds<T>>
   }
 
   protected async open(): Promise<RunningJob> {
-    const { deletes, source, target, signal, rebuild = false } = this.#options
-    const wanted = { deletes, byDefault: 'apply' } as const
-    this.#followsLog = await followsDeletes(source, wanted, {
-      job: `view ${target.id}`,
-      emit: (event) => this.#emit(event),
-      logger: jobLogger(this.#options),
-      clock: this.#resolved.clock,
-      signal,
-    })
-    const claimed = await this.#claim(rebuild)
+    const { rebuild = false, signal } = this.#options
+    const claimed = await this.#claim(rebuild, signal)
     await this.#startRun(claimed)
     const tending = this.#tend(claimed)
     return {
@@ -107,16 +106,33 @@ class ViewWorker<T extends DocumentBody, F extends Folds<T>>
     }
   }
 
-  #claim(rebuild: boolean): Promise<ClaimedEdition> {
-    const { name, version, definition } = this.#resolved
+  /** The edition to work on, of the source as it is now. */
+  async #claim(rebuild: boolean, signal: AbortSignal | undefined): Promise<ClaimedEdition> {
+    const { deletes, target } = this.#options
+    const { name, version, definition, clock } = this.#resolved
+    const source = await feedOfSource(this.#options.source, { signal })
+    if (source.identity !== this.#source?.identity) {
+      const wanted = { deletes, byDefault: 'apply' } as const
+      this.#followsLog = await followsDeletes(source, wanted, {
+        job: `view ${target.id}`,
+        emit: (event) => this.#emit(event),
+        logger: jobLogger(this.#options),
+        clock,
+        signal,
+      })
+      this.#source = source
+    }
     const folds = definition.folds.map((fold) => `${fold.name}: ${fold.kind}`).join(', ')
-    const wanted = { version, source: this.#options.source.identity, folds }
-    return this.#records.claim(name, wanted, { rebuild })
+    const wanted = { version, source: source.identity, folds }
+    const follows = this.#options.source !== source
+    return this.#records.claim(name, wanted, { rebuild, follows })
   }
 
   async #startRun({ edition, role }: ClaimedEdition): Promise<void> {
+    if (this.#source === undefined) return
     this.#run = await ViewRun.start({
       options: this.#options,
+      source: this.#source,
       resolved: this.#resolved,
       edition,
       followsLog: this.#followsLog,
@@ -138,16 +154,20 @@ class ViewWorker<T extends DocumentBody, F extends Folds<T>>
         await clock.sleep(progressIntervalMs, ended)
         const record = await this.#records.read(this.#resolved.name, { signal: ended })
         const { number, version } = work.edition
-        if (record?.current.number === number) work = { ...work, role: 'current' }
-        else if (record?.building?.number !== number) {
-          if (record?.current.version !== version || number < record.first) {
+        const { identity } = await feedOfSource(this.#options.source, { signal: ended })
+        const isMoved = identity !== work.edition.source
+        if (record?.current.number === number && !isMoved) work = { ...work, role: 'current' }
+        else if (record?.building?.number !== number || isMoved) {
+          const mine = [record?.current, isMoved ? record?.building : undefined]
+          const isWanted = mine.some((edition) => edition?.version === version)
+          if (record === undefined || !isWanted || number < record.first) {
             this.#endReplaced(record)
             break
           }
           const run = this.#run
           this.#run = undefined
           await run?.close()
-          work = await this.#claim(false)
+          work = await this.#claim(false, ended)
         }
         // Also when an earlier attempt has failed.
         if (this.#run === undefined) {

@@ -1,4 +1,4 @@
-import type { Collection, Database } from '@tidemark/store'
+import type { Collection, CollectionOptions, Database } from '@tidemark/store'
 import { documentPages } from '../workers/document-pages.ts'
 import { STATE_PARTITION_KEY, databaseLedger } from '../effectively-once/ledger.ts'
 import {
@@ -24,12 +24,13 @@ export async function openViewStorage(
   database: Database,
   name: string,
   edition: ViewEdition,
-  { partitionCount }: { readonly partitionCount?: number | undefined } = {},
+  { partitionCount, allVersions }: Pick<CollectionOptions, 'partitionCount' | 'allVersions'> = {},
 ): Promise<OpenedViewStorage> {
   const view = await database.createCollectionIfNotExists<ViewDocument>({
     id: viewCollectionId(name, edition),
     partitionKey: VIEW_PARTITION_KEY,
     partitionCount,
+    allVersions,
   })
   const id = stateCollectionId(name, edition)
   const contributions = await database.createCollectionIfNotExists<Contribution>({

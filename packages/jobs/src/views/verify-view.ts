@@ -22,13 +22,14 @@ import type { Folds } from './folds/fold.ts'
 import { incomingChanges, type ViewDefinition } from './incoming-changes.ts'
 import { openView, type ViewEntry } from './open-view.ts'
 import { viewKeyText, type ViewKey } from './view-key.ts'
+import { feedOfSource, viewSourceRule, type ViewSource } from './view-source.ts'
 import { viewFunctionRules, type ViewFunctions } from './view-options.ts'
 
 export interface VerifyViewOptions<
   T extends DocumentBody,
   F extends Folds<T>,
 > extends ViewFunctions<T, F> {
-  readonly source: ChangeFeedSource<T>
+  readonly source: ViewSource<T>
   /** That of the view. */
   readonly database: Database
   /** The view's name. */
@@ -74,7 +75,7 @@ export interface ViewReport {
 
 const RULES: OptionRules<VerifyViewOptions<never, never>> = {
   ...viewFunctionRules,
-  source: requiredOption(option.feed),
+  source: requiredOption(viewSourceRule),
   database: databaseRule,
   id: requiredOption(option.text),
   samples: optionWhole(0),
@@ -94,10 +95,11 @@ export async function verifyView<T extends DocumentBody, const F extends Folds<T
   options: VerifyViewOptions<T, F>,
 ): Promise<ViewReport> {
   checkOptions(options, RULES)
-  const { source, database, id, by, fold, signal = NEVER, clock = systemClock } = options
+  const { database, id, by, fold, signal = NEVER, clock = systemClock } = options
   const { samples = 20, looks = 5, pauseMs = 1_000 } = options
   const definition: ViewDefinition<T> = { by, folds: foldProperties(fold) }
   const view = openView(database, id)
+  const source = await feedOfSource(options.source, { signal })
   let earlier: ReadonlyMap<string, ViewDifference> | undefined
   const settled = new Map<string, ViewDifference>()
   for (let look = 1; ; look += 1) {

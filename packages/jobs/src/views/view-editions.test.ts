@@ -226,7 +226,7 @@ describe('JB-3 editions of a view', () => {
     const records = new ViewRecords(shop)
     const wanted = { source: orders.identity, folds: '' }
     const claim = (version: string) =>
-      records.claim('orders', { ...wanted, version }, { rebuild: false })
+      records.claim('orders', { ...wanted, version }, { rebuild: false, follows: false })
     await claim('1')
     expect(await claim('2')).toMatchObject({ edition: { number: 2 }, role: 'building' })
     await expect(claim('3')).rejects.toThrow('tidemark views drop --only building')
@@ -237,11 +237,11 @@ describe('JB-3 editions of a view', () => {
   test('a build that readers get while it is to be dropped stays', async () => {
     const records = new ViewRecords(shop)
     const wanted = { source: orders.identity, folds: '' }
-    await records.claim('orders', { ...wanted, version: '1' }, { rebuild: false })
+    await records.claim('orders', { ...wanted, version: '1' }, { rebuild: false, follows: false })
     const { edition } = await records.claim(
       'orders',
       { ...wanted, version: '2' },
-      { rebuild: false },
+      { rebuild: false, follows: false },
     )
     await shop.createCollectionIfNotExists({ id: 'view-orders-2', partitionKey: '/key' })
     let reads = 0

@@ -2,7 +2,6 @@ import {
   InvalidOptionError,
   checkedGroupName,
   systemClock,
-  type ChangeFeedSource,
   type Clock,
   type DocumentBody,
   type Stored,
@@ -16,7 +15,7 @@ import {
   requiredOption,
   type OptionRules,
 } from '@tidemark/contracts/internal'
-import type { Database } from '@tidemark/store'
+import type { AllVersionsOptions, Database } from '@tidemark/store'
 import {
   databaseRule,
   jobRules,
@@ -30,6 +29,7 @@ import type { Folds } from './folds/fold.ts'
 import type { ViewDefinition } from './incoming-changes.ts'
 import type { ViewEvent } from './view-events.ts'
 import type { ViewKey } from './view-key.ts'
+import { viewSourceRule, type ViewSource } from './view-source.ts'
 import type { ViewProgress } from './view-progress.ts'
 
 /** Where a view is kept. */
@@ -40,6 +40,11 @@ export interface ViewTarget {
   readonly id: string
   /** Number of pkranges of its collections. @range 1 to 10_000 @default 1 (the store's) */
   readonly partitionCount?: number | undefined
+  /**
+   * Keeps the log of all versions of its documents, from which a view over this one reads keys that went.
+   * @default no log is kept
+   */
+  readonly allVersions?: AllVersionsOptions | undefined
 }
 
 /** What makes the values of a view. The functions are called again for the same version, and must give the same. */
@@ -52,8 +57,11 @@ export interface ViewFunctions<T extends DocumentBody, F extends Folds<T>> {
 
 export interface ViewOptions<T extends DocumentBody, F extends Folds<T>>
   extends ViewFunctions<T, F>, JobOptions<ViewEvent> {
-  /** Any feed of documents: a collection, a store over HTTP, Azure Cosmos DB. */
-  readonly source: ChangeFeedSource<T>
+  /**
+   * Any feed of documents: a collection, a store over HTTP, Azure Cosmos DB; or another view (`openView`): when that one
+   * is built again, this one is, too, and readers keep the present one until it has caught up.
+   */
+  readonly source: ViewSource<T>
   readonly target: ViewTarget
   /** Workers of one group share the work. Part of the names of its lease groups. @default 'view-<database>/<id>' */
   readonly group?: string | undefined
@@ -108,12 +116,14 @@ export const viewFunctionRules: OptionRules<ViewFunctions<never, never>> = {
 const RULES: OptionRules<ViewOptions<never, never>> = {
   ...viewFunctionRules,
   ...jobRules,
-  source: requiredOption(option.feed),
+  source: requiredOption(viewSourceRule),
   target: requiredOption(
     optionGroup<ViewTarget>({
       database: databaseRule,
       id: requiredOption(option.text),
       partitionCount: option.number,
+      // The store looks at it.
+      allVersions: option.anything,
     }),
   ),
   group: option.text,

@@ -51,14 +51,15 @@ export class ViewRecords {
   }
 
   /**
-   * The edition for a worker with this definition; made if it is missing.
+   * The edition for a worker with this definition; made if it is missing. `follows`: of a source that changes, so that
+   * another one is built where the present one is of what it was before.
    *
    * Rejects with ERR_VIEW_MISMATCH when the view is kept in another way.
    */
   async claim(
     name: string,
     wanted: Omit<ViewEdition, 'number'>,
-    { rebuild }: { readonly rebuild: boolean },
+    { rebuild, follows }: { readonly rebuild: boolean; readonly follows: boolean },
   ): Promise<ClaimedEdition> {
     await this.#records.createIfNotExists({ partitionKey: '/id' })
     return this.#changed<ClaimedEdition>(name, (record, last) => {
@@ -69,16 +70,21 @@ export class ViewRecords {
         const made = { id: name, ...versions, first: number, newest: number }
         return { result: { edition: current, role: 'current' }, record: made }
       }
-      const { current, building, formerVersions } = record
-      if (current.version === wanted.version && !rebuild) {
+      const { current, building, replaced, formerVersions } = record
+      const isMoved = ({ source }: ViewEdition): boolean => follows && source !== wanted.source
+      // Nobody goes on with a build of what the source was before.
+      const isLeft = building?.version === wanted.version && isMoved(building)
+      const left = isLeft ? { building: undefined, replaced: [...replaced, building] } : undefined
+      if (current.version === wanted.version && !rebuild && !isMoved(current)) {
         assertFits(name, current, wanted)
-        return { result: { edition: current, role: 'current' } }
+        const result = { edition: current, role: 'current' } as const
+        return left === undefined ? { result } : { result, record: { ...record, ...left } }
       }
-      if (building?.version === wanted.version) {
+      if (building?.version === wanted.version && !isLeft) {
         assertFits(name, building, wanted)
         return { result: { edition: building, role: 'building' } }
       }
-      if (building !== undefined) {
+      if (building !== undefined && !isLeft) {
         throw new ViewMismatchError(
           `view ${name} is being rebuilt as version ${building.version} already; drop that with ` +
             'tidemark views drop --only building, or wait for it',
@@ -93,7 +99,7 @@ export class ViewRecords {
       const edition = { number, ...wanted }
       return {
         result: { edition, role: 'building' },
-        record: { ...record, building: edition, newest: number },
+        record: { ...record, ...left, building: edition, newest: number },
       }
     })
   }

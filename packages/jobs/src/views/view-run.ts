@@ -1,4 +1,4 @@
-import type { DocumentBody, RequestOptions } from '@tidemark/contracts'
+import type { ChangeFeedSource, DocumentBody, RequestOptions } from '@tidemark/contracts'
 import { readAllProgress } from '../effectively-once/ledger.ts'
 import { reconciler } from '../effectively-once/reconcile.ts'
 import { OnceObserver } from '../effectively-once/once-observer.ts'
@@ -17,6 +17,7 @@ import { viewWriter } from './view-writer.ts'
 /** What a run needs of its worker. */
 export interface ViewRunOptions<T extends DocumentBody, F extends Folds<T>> {
   readonly options: ViewOptions<T, F>
+  readonly source: ChangeFeedSource<T>
   readonly resolved: ResolvedViewOptions<T>
   readonly edition: ViewEdition
   /** Whether deletes come from the log of all versions. */
@@ -49,11 +50,11 @@ export class ViewRun<T extends DocumentBody, F extends Folds<T>> implements Runn
     run: ViewRunOptions<T, F>,
   ): Promise<ViewRun<T, F>> {
     const { options, resolved, edition, emit, failed } = run
-    const { database, partitionCount } = options.target
-    const storage = await openViewStorage(database, resolved.name, edition, { partitionCount })
+    const { database, id: _, ...settings } = options.target
+    const storage = await openViewStorage(database, resolved.name, edition, settings)
     const groups = await JobGroups.start<T>({
       options,
-      source: options.source,
+      source: run.source,
       ...(await workOf(run, storage)),
       emit,
       failed,
@@ -78,10 +79,10 @@ export class ViewRun<T extends DocumentBody, F extends Folds<T>> implements Runn
 }
 
 async function workOf<T extends DocumentBody, F extends Folds<T>>(
-  { options, resolved, edition, followsLog, emit }: ViewRunOptions<T, F>,
+  { options, source, resolved, edition, followsLog, emit }: ViewRunOptions<T, F>,
   storage: OpenedViewStorage,
 ): Promise<Pick<JobGroupsOptions<T>, 'groups' | 'reconcile'>> {
-  const { source, hostOptions, hostName } = options
+  const { hostOptions, hostName } = options
   const { definition, maxItemCount } = resolved
   const writer = viewWriter<T>(storage, definition)
   const reconcile =

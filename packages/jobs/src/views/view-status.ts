@@ -1,7 +1,6 @@
 import {
   ResourceNotFoundError,
   systemClock,
-  type ChangeFeedSource,
   type Clock,
   type DocumentBody,
   type LeaseStore,
@@ -19,10 +18,11 @@ import { databaseRule } from '../workers/job-options.ts'
 import { openViewStorage } from './open-view-storage.ts'
 import { checkedViewName, defaultViewGroup, viewGroups } from './view-options.ts'
 import { readViewProgress, type ViewProgress } from './view-progress.ts'
+import { feedOfSource, viewSourceRule, type ViewSource } from './view-source.ts'
 import { ViewRecords } from './view-records.ts'
 
 export interface ViewStatusOptions<T extends DocumentBody> {
-  readonly source: ChangeFeedSource<T>
+  readonly source: ViewSource<T>
   /** That of the view. */
   readonly database: Database
   /** The view's name. */
@@ -35,7 +35,7 @@ export interface ViewStatusOptions<T extends DocumentBody> {
 }
 
 const RULES: OptionRules<ViewStatusOptions<never>> = {
-  source: requiredOption(option.feed),
+  source: requiredOption(viewSourceRule),
   database: databaseRule,
   id: requiredOption(option.text),
   leases: requiredOption(option.leases),
@@ -52,10 +52,11 @@ export async function readViewStatus<T extends DocumentBody>(
 ): Promise<{ readonly current: ViewProgress; readonly building: ViewProgress | undefined }> {
   const { signal, ...watched } = options
   checkOptions(watched, RULES)
-  const { source, database, id, leases, clock = systemClock } = watched
+  const { database, id, leases, clock = systemClock } = watched
   const name = checkedViewName(id)
   const record = await new ViewRecords(database).read(name, { signal })
   if (record === undefined) throw new ResourceNotFoundError('view', id)
+  const source = await feedOfSource(watched.source, { signal })
   const progressOf = async (edition: typeof record.current): Promise<ViewProgress> => {
     const storage = await openViewStorage(database, name, edition)
     const group = options.group ?? defaultViewGroup(database, name)
