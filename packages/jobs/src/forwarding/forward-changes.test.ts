@@ -384,6 +384,24 @@ describe('forwardChanges: sizes and failures', () => {
     expect(await ids()).toEqual(['o0', 'o1', 'o2', 'o3', 'o4', 'o6', 'o7'])
   })
 
+  test('a change that cannot be sent holds its range up until its document is mended', async () => {
+    await broker.createQueue('queue', DETECTING)
+    const failed = Promise.withResolvers<void>()
+    const made = await started({
+      map(change) {
+        if (change.kind === 'document' && change.document.total === -1) throw new Error('bad total')
+        return { body: { id: change.id } }
+      },
+      onEvent: ({ kind }) => kind === 'failure' && failed.resolve(),
+      logger: false,
+    })
+    await source.upsert({ id: 'a', customer: 'ada', total: -1 })
+    await inTime(clock, failed.promise)
+    await source.upsert({ id: 'a', customer: 'ada', total: 2 })
+    await inTime(clock, made.caughtUp())
+    expect(await ids()).toEqual(['a'])
+  })
+
   test('an entity that takes nothing is asked again until it does', async () => {
     await broker.createQueue('queue', { ...DETECTING, status: 'SendDisabled' })
     const written = await write(5)
