@@ -1,6 +1,6 @@
 import { FULL_RANGE, type Change, type DocumentBody, type FeedMode } from '@tidemark/contracts'
 import type { Collection, Database } from '@tidemark/store'
-import { openMemoryStore } from '@tidemark/testing'
+import { openMemoryStore, SimulatedClock } from '@tidemark/testing'
 import { MemoryLeaseStore } from '@tidemark/processor'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -12,14 +12,23 @@ interface Member extends DocumentBody {
   readonly club: string
   readonly mail: number
   readonly phone: number
+  readonly ttl?: number
   /** Of a copy under another id: its document. */
   readonly of?: string
 }
 
 /** What happens, in any order: to the source, and to the migration. */
 type Step =
-  | { readonly act: 'put'; readonly id: number; readonly mail: number; readonly phone: number }
+  | {
+      readonly act: 'put'
+      readonly id: number
+      readonly mail: number
+      readonly phone: number
+      readonly expires: boolean
+    }
   | { readonly act: 'delete'; readonly id: number }
+  /** What has expired becomes a pending delete. */
+  | { readonly act: 'wait'; readonly seconds: number }
   /** Another page of that many changes at most is read; or the oldest one that was read, or another one, is applied. */
   | { readonly act: 'read' | 'documents' | 'deletes'; readonly most: number }
   /** The documents are read from the beginning, by another worker. */
@@ -36,6 +45,7 @@ const steps = fc.array(
         id: fc.nat(IDS - 1),
         mail: fc.nat(IDS),
         phone: fc.nat(IDS),
+        expires: fc.boolean(),
       }),
     },
     {
@@ -50,6 +60,13 @@ const steps = fc.array(
       }),
     },
     { weight: 1, arbitrary: fc.record({ act: fc.constant('again' as const) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        act: fc.constant('wait' as const),
+        seconds: fc.integer({ min: 1, max: 5 }),
+      }),
+    },
   ),
   { maxLength: 60, size: 'max' },
 )
@@ -64,7 +81,8 @@ function reader(source: Collection<Member>, mode: FeedMode) {
   let pages: (readonly Change<Member>[])[] = []
   const read = async (maxItemCount: number): Promise<void> => {
     continuation ??= (await source.resolveStart({ range, start: 'beginning', mode })).continuation
-    const page = await source.readPage({ range, continuation, mode, maxItemCount })
+    const pendingDeletes = mode === 'latestVersion'
+    const page = await source.readPage({ range, continuation, mode, maxItemCount, pendingDeletes })
     continuation = page.continuation
     if (page.changes.length > 0) pages.push(page.changes)
   }
@@ -96,14 +114,17 @@ function openStorage(
 }
 
 async function migrated(program: readonly Step[], map: (member: Member) => Member) {
-  await using store = await openMemoryStore()
+  const clock = new SimulatedClock()
+  await using store = await openMemoryStore({ clock, maintenance: 'manual' })
   const database = store.database('db')
   const source = await database.createCollectionIfNotExists<Member>({
     id: 'members',
+    defaultTtl: -1,
+    pendingDeletes: { retentionSeconds: 3_600 },
     allVersions: { retentionSeconds: 3_600 },
     ...UNIQUE,
   })
-  await database.createCollectionIfNotExists<Member>({ id: 'copies', ...UNIQUE })
+  await database.createCollectionIfNotExists<Member>({ id: 'copies', defaultTtl: -1, ...UNIQUE })
   const storage = await openStorage(database, source, map)
   const feeds = {
     documents: reader(source, 'latestVersion'),
@@ -115,15 +136,23 @@ async function migrated(program: readonly Step[], map: (member: Member) => Membe
     await writer.apply(changes, { ...owner, group }, NEVER)
     return changes.length
   }
+  const wait = async (seconds: number): Promise<void> => {
+    await clock.advance(seconds * 1_000)
+    await store.runMaintenance()
+  }
   for (const step of program) {
     switch (step.act) {
       case 'put': {
-        const { mail, phone } = step
-        await source.upsert({ id: `m${step.id}`, club: 'c', mail, phone }).catch(ignoreConflict)
+        const { id, mail, phone, expires } = step
+        const member = { id: `m${id}`, club: 'c', mail, phone, ...(expires && { ttl: 3 }) }
+        await source.upsert(member).catch(ignoreConflict)
         break
       }
       case 'delete':
         await source.delete(`m${step.id}`, 'c').catch(ignoreConflict)
+        break
+      case 'wait':
+        await wait(step.seconds)
         break
       case 'again':
         feeds.documents.again()
@@ -136,6 +165,8 @@ async function migrated(program: readonly Step[], map: (member: Member) => Membe
         await apply(step.act, step.most)
     }
   }
+  // What expires meanwhile is gone on both sides, or on neither.
+  await wait(4)
   for (let left = 1; left > 0;) left = (await apply('documents', 3)) + (await apply('deletes', 3))
   const of = async (collection: Collection<Member>) =>
     (await collection.readDocuments()).documents.map(({ id, mail, phone, of }) => {
