@@ -109,9 +109,15 @@ describe('migrateCollection', () => {
     source = await database.createCollectionIfNotExists<City>({
       id: 'cities',
       partitionKey: '/country',
+      defaultTtl: -1,
     })
     await source.upsert(LYON)
     await expect(worker().start()).rejects.toMatchObject({ code: 'ERR_MIGRATION_TARGET' })
+
+    for (const id of ['byName', 'migration-by-name']) await database.deleteCollection(id)
+    const again = await started()
+    await inTime(clock, again.cutOver())
+    expect(await targetKeys(again.target)).toEqual(['Lyon/2'])
   })
 
   test('JB-1 copies what is there and what is written meanwhile under the other partition key', async () => {

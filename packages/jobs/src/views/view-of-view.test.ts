@@ -1,4 +1,4 @@
-import type { DocumentBody } from '@tidemark/contracts'
+import type { DocumentBody, LeaseStore } from '@tidemark/contracts'
 import { MemoryLeaseStore } from '@tidemark/processor'
 import type { Collection, Database, Store } from '@tidemark/store'
 import { openMemoryStore } from '@tidemark/testing'
@@ -24,12 +24,14 @@ interface Customer extends DocumentBody {
 let store: Store
 let shop: Database
 let orders: Collection<Order>
+let leases: LeaseStore
 
 const allVersions = { retentionSeconds: 3_600 }
 const PATIENT = { timeout: 20_000, interval: 10 }
 
 beforeEach(async () => {
   store = await openMemoryStore()
+  leases = new MemoryLeaseStore()
   shop = store.database('shop')
   orders = await shop.createCollectionIfNotExists<Order>({
     id: 'orders',
@@ -45,8 +47,6 @@ beforeEach(async () => {
   }
 })
 afterEach(() => store.close())
-
-const leases = new MemoryLeaseStore()
 
 function customers(replaced: 'keep' | 'drop', rebuild = false) {
   return materializeView({

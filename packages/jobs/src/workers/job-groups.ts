@@ -1,6 +1,7 @@
 import {
   FULL_RANGE,
   HostStoppedError,
+  errorCode,
   systemClock,
   type ChangeFeedSource,
   type Clock,
@@ -75,6 +76,16 @@ export class WatchedGroups<T extends DocumentBody> implements AsyncDisposable {
     return { documents, deletes, total }
   }
 
+  /** Whether all groups have leases, and of this source: the hosts of a job take those of another one as none. */
+  async hasLeases(options: RequestOptions): Promise<boolean> {
+    try {
+      return (await this.lag(options)).total !== undefined
+    } catch (error) {
+      if (errorCode(error) !== 'ERR_GROUP_OF_OTHER_FEED') throw error
+      return false
+    }
+  }
+
   async caughtUp(options: RequestOptions = {}): Promise<void> {
     await Promise.all(Array.from(this.#estimators.values(), (each) => each.untilCaughtUp(options)))
   }
@@ -140,7 +151,7 @@ export class JobGroups<T extends DocumentBody> implements RunningJob {
     const documents = sourceDocuments(source)
     const started = new JobGroups(new WatchedGroups({ source, leases, clock }, groups))
     try {
-      const begins = reconcile && (await started.watched.lag({ signal })).total === undefined
+      const begins = reconcile !== undefined && !(await started.watched.hasLeases({ signal }))
       // Deletes begin before the first document is read or asked for: what is deleted from then on is in the log.
       for (const { role, observe, ...group } of groups.toSorted(byStart)) {
         if (role === 'documents' && begins) await reconcile(FULL_RANGE, signal)

@@ -277,17 +277,19 @@ describe('JB-6 a table of PostgreSQL', () => {
     const refused = { code: 'ERR_SINK_TARGET' }
     await on.sync({ sink: sinkInto({ table: named }) })
     await on.sync({ sink: sinkInto() })
-    await expect(on.sync({ sink: sinkInto(), feed: other })).rejects.toMatchObject(refused)
+    await expect(on.sync({ sink: sinkInto(), feed: other, group: 'other' })).rejects.toMatchObject(
+      refused,
+    )
     await pool.query('UPDATE public.tidemark_sinks SET target = $1 WHERE target = $2', [
       table,
       named,
     ])
-    const again = on.sync({ sink: sinkInto({ table: named }), feed: other })
+    const again = on.sync({ sink: sinkInto({ table: named }), feed: other, group: 'other' })
     await expect(again).rejects.toMatchObject(refused)
     await on.sync({ sink: sinkInto({ table: named }) })
     // Another table, though it has the name.
     await pool.query('CREATE SCHEMA IF NOT EXISTS reports')
-    await on.sync({ sink: sinkInto({ table: `reports.${named}` }), feed: other })
+    await on.sync({ sink: sinkInto({ table: `reports.${named}` }), feed: other, group: 'other' })
   })
 
   test('workers that start at once make one table', async () => {
