@@ -101,14 +101,14 @@ function sourceText(source: DocumentKey): string {
   return text.length <= MAX_SOURCE_CHARS ? text : `~${sha256(keyText(source))}`
 }
 
-/** What `contributionKey` does not say of a document. */
-export function keptSource(source: DocumentKey): Pick<Contribution, 'source'> {
-  return sourceText(source).startsWith('~') ? { source } : {}
+/** Whether the id of a contribution has only a digest of its document's key. */
+export function isDigest(id: string): boolean {
+  return id.startsWith('~')
 }
 
 /** Undefined of long keys that release 0.1.0 wrote. */
 export function sourceOfContribution({ id, source }: Contribution): DocumentKey | undefined {
-  if (id.startsWith('~')) return source
+  if (isDigest(id)) return source
   const text = decodeURIComponent(id)
   const end = text.lastIndexOf('/')
   return { partitionKey: text.slice(0, end), id: text.slice(end + 1) }

@@ -14,7 +14,7 @@ import { noteChange, planKey, type KeyChanges } from './plan-keys.ts'
 import {
   NO_COUNTS,
   addCounts,
-  keptSource,
+  isDigest,
   sourceOfContribution,
   type Contribution,
   type ViewCounts,
@@ -160,7 +160,7 @@ function contributionWrite(
     id,
     lsn,
     keys: keys.map(([key, parts]) => [key, parts.map((part) => part?.kept ?? null)]),
-    ...keptSource(source),
+    ...(isDigest(id) ? { source } : {}),
     ...(isInOrder ? {} : { ttl: DELETE_MEMORY_SECONDS }),
   }
   return { to: 'state', kind: 'put', document, ...asRead(present) }
