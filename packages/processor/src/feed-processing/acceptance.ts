@@ -50,7 +50,7 @@ export class Acceptance {
     const damage = damageIn(changes.slice(next, index + 1))
     if (damage !== undefined) throw damage.error
     this.#count = count
-    this.#isStopped = !onAccepted(count)
+    this.#isStopped = !onAccepted(count) || this.#isStopped
     return !this.#isStopped
   }
 }
