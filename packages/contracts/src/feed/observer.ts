@@ -82,7 +82,9 @@ export interface Resynchronization {
 
 /**
  * A consumer of changes. Each `open` is followed by exactly one `close`; nothing is called after it. Batches of one
- * range arrive one after the other, in feed order, at least once, and are never empty.
+ * range arrive one after the other, in feed order, at least once, and are never empty. A batch that fails, or takes longer than a stop waits,
+ * comes again as a whole, but for what you said of it by `context.accepted`. Where each change has an effect of its own, have
+ * `processChange` instead (`ISingleChangeObserver`).
  */
 export interface IChangeFeedObserver<T extends DocumentBody = DocumentBody> {
   open?(context: ObserverContext): Promise<void> | void

@@ -22,8 +22,8 @@ export type CheckpointFrequency =
  * during which the process died.
  *
  * - `retryForever`: the batch is retried until it succeeds. The range waits, and nothing is dropped.
- * - `deadLetter`: after `maxAttempts` attempts the batch is bisected until the failing change is found. It gets
- *   `maxAttempts` attempts alone and then goes to `deadLetters`. The rest continues in order.
+ * - `deadLetter`: after `maxAttempts` attempts the batch is bisected until the failing change is found; of an observer with
+ *   `processChange` it is known at once. It gets `maxAttempts` attempts alone and then goes to `deadLetters`. The rest continues in order.
  * - `haltRange`: after `maxAttempts` attempts the range stops, with the event `rangeHalted`, until an operator releases
  *   its lease or another host takes it. There, the batch gets one attempt.
  */
