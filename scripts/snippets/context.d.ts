@@ -73,6 +73,7 @@ declare global {
   function remember(continuation: string): Promise<void>
   function analyse(order: Order, language: string): object
   function index(analysis: object): Promise<void>
+  function inOneTransaction(changes: readonly Change<Order>[]): Promise<void>
 
   const pino: (typeof import('pino'))['pino']
   const test: (typeof import('vitest'))['test']

@@ -96,7 +96,7 @@ export class FakeFeed implements ChangeFeedSource<FakeDocument> {
     const { clock, ranges = 4, waiting = true, childrenCarryParentChanges = true } = options
     this.identity = options.identity ?? 'fake-feed'
     this.description = options.description ?? 'fake feed'
-    this.supports = { waiting, childrenCarryParentChanges, cuttable: true }
+    this.supports = { waiting, childrenCarryParentChanges, cuttable: true, allVersions: true }
     this.#clock = clock
     this.#beforeRead = options.beforeRead
     this.#afterJoin = options.afterJoin

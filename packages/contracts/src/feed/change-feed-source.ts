@@ -136,6 +136,8 @@ export interface FeedSupport {
    * once (CF-16). @default false
    */
   readonly cuttable?: boolean | undefined
+  /** It can be read with every version and delete, where the collection keeps them. @default false */
+  readonly allVersions?: boolean | undefined
 }
 
 /** A current range of a feed, with the id of its pkrange, if the feed has such ids. */

@@ -74,7 +74,11 @@ export function cosmosFeed<T extends DocumentBody = DocumentBody>(
 class CosmosChangeFeed<T extends DocumentBody> implements ChangeFeedSource<T> {
   readonly identity: string
   readonly description: string
-  readonly supports: FeedSupport = { waiting: false, childrenCarryParentChanges: true }
+  readonly supports: FeedSupport = {
+    waiting: false,
+    childrenCarryParentChanges: true,
+    allVersions: true,
+  }
   readonly #container: CosmosContainer
   readonly #known: KnownContainer
   readonly #ranges: PresentPkRanges

@@ -47,6 +47,7 @@ export class TidemarkChangeFeed<T extends DocumentBody> implements ChangeFeedSou
     waiting: true,
     childrenCarryParentChanges: true,
     cuttable: true,
+    allVersions: true,
   }
   readonly positions: GroupPositions
   readonly #container: RemoteContainer

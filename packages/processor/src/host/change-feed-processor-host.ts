@@ -238,7 +238,10 @@ export class ChangeFeedProcessorHost<T extends DocumentBody = DocumentBody> {
     // Also told of an end that nobody asked for.
     this.#ending = this.#watch(started, { running, threads })
     await started
-    if (!this.#hasMode) this.#emit('deletesUnseen', { feed: this.#options.feed.description })
+    const { supports, description } = this.#options.feed
+    if (!this.#hasMode && supports.allVersions === true) {
+      this.#emit('deletesUnseen', { feed: description })
+    }
   }
 
   #assertUnused(): void {

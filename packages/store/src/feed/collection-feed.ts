@@ -40,6 +40,7 @@ export const FEED_SUPPORT: FeedSupport = {
   waiting: true,
   childrenCarryParentChanges: true,
   cuttable: true,
+  allVersions: true,
 }
 
 /** One collection's feed by continuations, in both modes. See the methods of the same names of `Collection`. */
