@@ -2,6 +2,7 @@
  * What examples use without declaring it, because their pages have introduced it. Whole programs (`ts run`) get none of it.
  */
 import type {
+  Change,
   ChangeFeedEstimator,
   ChangeFeedProcessorHost,
   Clock,
