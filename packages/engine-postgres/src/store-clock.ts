@@ -48,11 +48,13 @@ export class StoreClock {
   heard(storeMs: number): void {
     if (storeMs < this.#highestMs) return
     const atMs = this.#clock.monotonicMs()
-    if (storeMs > this.#askedMs) this.#isServerBehind = false
-    else if (atMs >= this.#heardAtMs + BEHIND_MS) this.#isServerBehind = true
-    // A time that stands says nothing of how much has passed since.
-    if (storeMs === this.#highestMs && this.#isServerBehind) return
     this.#highestMs = storeMs
+    // A time that a statement was given as its minimum says nothing of the server's.
+    if (storeMs <= this.#askedMs) {
+      if (atMs >= this.#heardAtMs + BEHIND_MS) this.#isServerBehind = true
+      return
+    }
+    this.#isServerBehind = false
     this.#serverMs = storeMs
     this.#heardAtMs = atMs
   }

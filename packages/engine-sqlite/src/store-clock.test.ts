@@ -65,6 +65,32 @@ describe('TTL-5 the clock of a store', () => {
     expect(clock.nowMs()).toBe(committedMs + 6_000)
   })
 
+  test('takes no word of a jump that no commit saw, after a small correction', async () => {
+    const wall = new SimulatedClock()
+    let aheadMs: number | undefined
+    const noted = {
+      nowMs: () => aheadMs && aheadMs + wall.monotonicMs(),
+      note: (nowMs: number) => {
+        aheadMs = nowMs - wall.monotonicMs()
+      },
+    }
+    const reader = new StoreClock(wall, noted)
+    reader.nowMs()
+    wall.jumpWall(MONTH_MS)
+    reader.nowMs()
+    wall.jumpWall(-MONTH_MS)
+    reader.nowMs()
+    expect(aheadMs).toBeDefined()
+    for (const isOpenBefore of [true, false]) {
+      const clock = new StoreClock(wall, noted)
+      const committedMs = wall.wallMs()
+      if (isOpenBefore) clock.nowMs(committedMs)
+      wall.jumpWall(-1_500)
+      await wall.advance(100)
+      expect(clock.nowMs(committedMs) - committedMs).toBeLessThanOrEqual(100)
+    }
+  })
+
   test('stands still between processes of one boot no longer than until it was first noticed', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tidemark-clock-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))

@@ -41,7 +41,7 @@ export class StoreClock {
     ) {
       this.#lastMs = Math.max(this.#lastMs, atLeastMs)
     } else {
-      this.#ahead ??= this.#begin(atLeastMs, atMs)
+      this.#ahead ??= this.#begin({ wallMs, atLeastMs, atMs })
       if (atLeastMs > this.#runsTo(atMs)) this.#ahead = { fromMs: atLeastMs, atMs }
       this.#lastMs = Math.max(this.#lastMs, Math.floor(this.#runsTo(atMs)))
     }
@@ -53,11 +53,16 @@ export class StoreClock {
     return this.#ahead === undefined ? 0 : this.#ahead.fromMs + atMs - this.#ahead.atMs
   }
 
-  #begin(atLeastMs: number, atMs: number): { readonly fromMs: number; readonly atMs: number } {
-    const own = this.#lastMs === 0 ? 0 : this.#lastMs + atMs - this.#lastAtMs
-    const fromMs = Math.max(own, atLeastMs)
-    const noted = this.#noted?.nowMs() ?? 0
-    if (noted >= fromMs) return { fromMs: noted, atMs }
+  #begin({ wallMs, atLeastMs, atMs }: Readonly<Record<'wallMs' | 'atLeastMs' | 'atMs', number>>): {
+    readonly fromMs: number
+    readonly atMs: number
+  } {
+    const isNew = this.#lastMs === 0
+    const fromMs = Math.max(isNew ? 0 : this.#lastMs + atMs - this.#lastAtMs, atLeastMs)
+    const notedMs = this.#noted?.nowMs() ?? 0
+    // What was noted may be of a jump that no commit saw: it counts where commits are ahead as well, and not by much less.
+    const isOfCommits = notedMs - wallMs <= 2 * (fromMs - wallMs)
+    if (isNew && notedMs >= fromMs && isOfCommits) return { fromMs: notedMs, atMs }
     this.#noted?.note(fromMs)
     return { fromMs, atMs }
   }
