@@ -393,6 +393,24 @@ describe('what is stored', () => {
     expect(driver.notes).toEqual(withdrawn ? [{ kind: 'withdraw', from: 0, tries: undefined }] : [])
   })
 
+  test.each(['fenced', 'ended'] as const)(
+    'PH-15 D6 of a try that ended as %s, what was accepted of it is done, and the rest was not tried',
+    (kind) => {
+      const driver = new Driver(failsOn())
+      const first = driver.core.batch('page', changes(4))
+      driver.tell(first, { kind: 'begin' })
+      const outcome = { kind, begun: false, durationMs: 1 } as const
+      driver.tell(first, { kind: 'called', outcome, accepted: 2 })
+      expect(driver.notes).toEqual([
+        {
+          kind: 'emit',
+          notice: expect.objectContaining({ kind: 'batchDone', changes: 2, lsn: 2 }),
+        },
+        { kind: 'withdraw', from: 2, tries: undefined },
+      ])
+    },
+  )
+
   test('D6 tries before the one that is withdrawn stay', () => {
     const stored = attempts(3, { count: 2, size: 0 })
     const driver = new Driver({ ...failsOn(), stores: ({ count }) => count !== 3 }, { stored })

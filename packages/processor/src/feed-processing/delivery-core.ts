@@ -94,6 +94,8 @@ export interface DeliveryBatch {
   readonly source: BatchSource
   readonly changes: readonly Change[]
   readonly bisection: Bisection
+  /** Where the changes begin that an earlier owner tried. */
+  readonly triedFrom: number | undefined
   readonly goesToLanes: boolean
   /** Once a try is stored, all are: what is stored must not speak of a change that is done. */
   storesTries: boolean
@@ -143,6 +145,7 @@ export class DeliveryCore {
       source,
       changes,
       bisection: new Bisection(changes.length, own, before),
+      triedFrom: before?.index,
       goesToLanes: isPage && hasLanes && !isInOrder,
       storesTries: isPage && this.#isFirst,
       afterStore: DEALT,

@@ -59,6 +59,8 @@ interface BatchInHand<T extends DocumentBody> extends Batch<T> {
   /** So many of its changes, from the first one on, are accepted, and so many has the position passed. */
   accepted: number
   reached: number
+  /** Where the changes begin whose tries are stored. */
+  triedFrom: number | undefined
 }
 
 type StepOf<Kind extends DeliveryStep['kind']> = Extract<DeliveryStep, { kind: Kind }>
@@ -72,6 +74,8 @@ type Tries = Pick<StepOf<'store'>, 'from' | 'tries'>
 export class Delivery<T extends DocumentBody> {
   readonly #parts: DeliveryParts<T>
   readonly #core: DeliveryCore
+  /** The feed could not tell a position in the middle of a page, as after a split. */
+  #isUncut = false
 
   constructor(parts: DeliveryParts<T>) {
     const { feed, options, seat } = parts
@@ -87,7 +91,8 @@ export class Delivery<T extends DocumentBody> {
     const { calls, ending, keeper } = this.#parts
     const { page } = given
     const state = this.#core.batch(sourceOf(given), given.changes)
-    const batch: BatchInHand<T> = { ...given, state, accepted: 0, reached: 0 }
+    const { triedFrom } = state
+    const batch: BatchInHand<T> = { ...given, state, accepted: 0, reached: 0, triedFrom }
     let event: DeliveryEvent = { kind: 'begin' }
     for (;;) {
       const { notes, next } = this.#core.handle(state, event, ending.stage)
@@ -98,7 +103,6 @@ export class Delivery<T extends DocumentBody> {
         if (page !== undefined && outcome === 'done') {
           keeper.done(page, page.changes.length - batch.reached)
         }
-        if (outcome === 'ended') await this.#reach(batch, () => true)
         return outcome
       }
       event = await this.#perform(batch, next)
@@ -224,6 +228,8 @@ export class Delivery<T extends DocumentBody> {
       batch.accepted = Math.max(batch.accepted, from + accepted)
       if (outcome.kind === 'done') calls.succeeded(batch)
       else this.#tellOfAbort(outcome, changes.slice(from + accepted, to))
+      // Before a pause, or the end: neither repeats what is accepted.
+      if (!isWhole) await this.#reach(batch, () => true)
       return { kind: 'called', outcome, accepted, isFirst: observer.isOneByOne === true }
     } finally {
       acceptance.end()
@@ -238,10 +244,10 @@ export class Delivery<T extends DocumentBody> {
     // As before each call: the lease may have run out while the observer was at work, or its machine slept.
     if (!seat.mayDispatch()) return false
     if (!ending.endsCalls) return true
-    const isCut = changes[accepted]?.lsn !== changes[accepted - 1]?.lsn
+    const isCut = cutBefore(changes, accepted) === accepted
     // Nobody can store where it stops: then it ends what it has begun.
-    const canStop = page === undefined || (isCut && feed.positionAt !== undefined)
-    return !ending.isAbort && !canStop
+    const canCut = isCut && feed.positionAt !== undefined && !this.#isUncut
+    return !ending.isAbort && page !== undefined && !canCut
   }
 
   #tellOfAbort(outcome: CallOutcome, rest: readonly Change<T>[]): void {
@@ -274,15 +280,18 @@ export class Delivery<T extends DocumentBody> {
   /** Moves the position behind what is accepted of a page. False where none can be told. */
   async #reach(batch: BatchInHand<T>, isWanted: () => boolean): Promise<boolean> {
     const { keeper, ending } = this.#parts
-    const { page, accepted } = batch
-    if (page === undefined || accepted <= batch.reached || !keeper.isAutomatic) return false
+    const { page } = batch
+    if (page === undefined || !keeper.isAutomatic) return false
+    const accepted = cutBefore(page.changes, batch.accepted)
+    if (accepted <= batch.reached) return false
     let position: Checkpoint | undefined
     const asked = (async () => {
       position = await this.#positionBefore(page, accepted)
     })()
     await ending.untilSettled(asked, () => ending.graceIsOver)
     if (position === undefined || !isWanted()) return false
-    keeper.done(position, accepted - batch.reached)
+    const keepsTries = batch.triedFrom !== undefined && batch.triedFrom >= accepted
+    keeper.done(position, accepted - batch.reached, keepsTries)
     batch.reached = accepted
     return true
   }
@@ -305,9 +314,11 @@ export class Delivery<T extends DocumentBody> {
   }
 
   /** Stores with the lease which changes are being tried, so that its next owner knows of a process that died. */
-  async #store({ page }: Batch<T>, { from, tries }: Tries): Promise<boolean> {
+  async #store(batch: BatchInHand<T>, { from, tries }: Tries): Promise<boolean> {
+    const { page } = batch
     if (page === undefined) return true
     const { keeper } = this.#parts
+    batch.triedFrom = from
     const exact = from === 0 ? keeper.front : await this.#positionBefore(page, from)
     try {
       await keeper.mark(exact, this.#attemptsOf(page, { from, tries }))
@@ -324,19 +335,22 @@ export class Delivery<T extends DocumentBody> {
     return { count: tries.count, size: tries.size, first }
   }
 
-  /** Undefined in the middle of a transaction, and where the feed makes no positions of LSNs. */
+  /** In the middle of a transaction, before it. Undefined where the page begins, and where the feed makes no positions of LSNs. */
   async #positionBefore(
     { changes, continuation }: FeedPage<T>,
     index: number,
   ): Promise<Checkpoint | undefined> {
     const { feed, seat, options } = this.#parts
     const { range } = seat.lease
-    const done = changes[index - 1]?.lsn
-    if (done === undefined || done === changes[index]?.lsn) return undefined
+    const done = changes[cutBefore(changes, index) - 1]?.lsn
+    if (done === undefined) return undefined
     const { mode } = options
     try {
-      return await feed.positionAt?.({ range, lsn: done, mode, page: continuation })
+      const position = await feed.positionAt?.({ range, lsn: done, mode, page: continuation })
+      this.#isUncut = false
+      return position
     } catch {
+      this.#isUncut = true
       // Then the next owner finds it by its name.
       return undefined
     }
@@ -352,6 +366,13 @@ export class Delivery<T extends DocumentBody> {
       ? office.take(changes[from]!, failure)
       : office.putBack(letter, failure)
   }
+}
+
+/** Where the last transaction ends at or before `index`. */
+function cutBefore(changes: readonly Change[], index: number): number {
+  let cut = index
+  while (cut > 0 && changes[cut - 1]?.lsn === changes[cut]?.lsn) cut -= 1
+  return cut
 }
 
 function sourceOf<T extends DocumentBody>({ page, letter }: Batch<T>): BatchSource {

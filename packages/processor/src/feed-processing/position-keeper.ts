@@ -96,8 +96,8 @@ export class PositionKeeper {
     return typeof frequency === 'object' && 'everyMs' in frequency ? frequency.everyMs : GATHER_MS
   }
 
-  /** `changes` more are done, up to here. */
-  done(position: Checkpoint, changes: number): void {
+  /** `changes` more are done, up to here. `keepsTries`: those that are stored are of what comes behind it. */
+  done(position: Checkpoint, changes: number, keepsTries = false): void {
     this.#processed = { continuation: position.continuation, lsn: position.lsn }
     this.#newChanges += changes
     if (this.#waitsForStore) {
@@ -105,7 +105,7 @@ export class PositionKeeper {
       this.#unstoredChanges += changes
     }
     const marked = this.#marked
-    if (marked?.attempts === undefined) this.#storeWhenDue()
+    if (marked?.attempts === undefined || keepsTries) this.#storeWhenDue()
     else this.#triesAreOver(this.#processed, marked)
   }
 

@@ -172,6 +172,112 @@ describe('changes that an observer has accepted', () => {
     await fleet.end()
   })
 
+  test('PH-15 PH-5 do not come again after a crash in the pause before the next attempt', async () => {
+    const fleet = filled({ retryDelayMs: 30_000, retryMaxDelayMs: 30_000 })
+    const done: number[] = []
+    const failed: number[] = []
+    const handle: Handler = (_context, { lsn }) => {
+      if (lsn !== 50) return
+      failed.push(lsn)
+      throw POISON
+    }
+    const a = await start(fleet, 'a', 'processChange', noting(done, handle))
+    await fleet.until(() => failed.length > 0)
+    await fleet.advance(5_000)
+    fleet.kill(a)
+    await start(fleet, 'b', 'processChange', noting(done))
+    await fleet.until(() => done.includes(CHANGES))
+    expect(done).toEqual(all)
+    await fleet.end()
+  })
+
+  test.each(['kill', 'stop'] as const)(
+    'PH-15 come again with their transaction, and nothing that is before it: %s',
+    async (end) => {
+      const fleet = newFleet({ hostOptions: { retryDelayMs: 50, retryMaxDelayMs: 400 } })
+      for (let n = 0; n < 30; n += 1) fleet.feed.append('key')
+      fleet.feed.append('key', 2)
+      const done: string[] = []
+      let tries = 0
+      const a = await start(fleet, 'a', 'processChange', (_context, { id }) => {
+        if (done.length === 31) {
+          tries += 1
+          throw POISON
+        }
+        done.push(id)
+      })
+      await fleet.until(() => tries > 3)
+      if (end === 'kill') fleet.kill(a)
+      else await fleet.run(a.host.unregisterObservers())
+      await start(fleet, 'b', 'processChange', (_context, { id }) => void done.push(id))
+      await fleet.until(() => new Set(done).size === 32)
+      expect(done.length).toBeLessThanOrEqual(33)
+      await fleet.end()
+    },
+  )
+
+  test.each([
+    ['haltRange', 4],
+    ['deadLetter', 5],
+  ] as const)(
+    'PH-15 PH-7 do not make a stop forget the attempts at the change behind them: %s',
+    async (mode, maxAttempts) => {
+      const fleet = filled({ failurePolicy: { mode, maxAttempts }, retryDelayMs: 400 })
+      const attempts: string[] = []
+      const handle =
+        (host: string): Handler =>
+        ({ attempt }, { lsn }) => {
+          if (lsn !== 30) return
+          attempts.push(`${host}${attempt}`)
+          throw POISON
+        }
+      const a = await start(fleet, 'a', 'processChange', handle('a'))
+      await fleet.until(() => attempts.length === (mode === 'haltRange' ? 4 : 3))
+      await fleet.advance(50)
+      await fleet.run(a.host.unregisterObservers())
+      const { events } = await start(fleet, 'b', 'processChange', handle('b'))
+      const last = mode === 'haltRange' ? 'rangeHalted' : 'deadLettered'
+      await fleet.until(() => events.some(({ name }) => name === last))
+      expect(attempts).toEqual(
+        mode === 'haltRange' ? ['a1', 'a2', 'a3', 'a4', 'b4'] : ['a1', 'a2', 'a3', 'b4', 'b5'],
+      )
+      await fleet.end()
+    },
+  )
+
+  test('PH-15 PH-11 do not come again when their range was split in the batch: the batch is finished', async () => {
+    const fleet = newFleet()
+    for (let n = 0; n < CHANGES; n += 1) fleet.feed.append(`key ${n}`)
+    const done: string[] = []
+    const handle: Handler = async (_context, { id }) => {
+      await fleet.clock.sleep(100, never)
+      done.push(id)
+    }
+    const a = await start(fleet, 'a', 'processChange', handle)
+    await fleet.until(() => done.length >= 10)
+    fleet.feed.split(fleet.feed.ranges[0]!)
+    await fleet.until(() => done.length >= 15)
+    expect(await fleet.run(a.host.unregisterObservers())).toEqual({ abortedChanges: 0 })
+    await start(fleet, 'b', 'processChange', handle)
+    await fleet.until(() => new Set(done).size === CHANGES, 60_000)
+    expect(done).toHaveLength(CHANGES)
+    await fleet.end()
+  })
+
+  test('PH-15 PH-11 of a feed that has no positions in a page are not cut by a stop', async () => {
+    const fleet = newFleet({ measuring: false })
+    for (let n = 0; n < CHANGES; n += 1) fleet.feed.append('key')
+    const done: number[] = []
+    const slow: Handler = () => fleet.clock.sleep(100, never)
+    const a = await start(fleet, 'a', 'processChange', noting(done, slow))
+    await fleet.until(() => done.length >= 10)
+    await fleet.run(a.host.unregisterObservers())
+    await start(fleet, 'b', 'processChange', noting(done))
+    await fleet.until(() => done.includes(CHANGES))
+    expect(done).toEqual(all)
+    await fleet.end()
+  })
+
   test('PH-15 are in the same transaction as others: no position is in the middle of one', async () => {
     const fleet = newFleet({ hostOptions: { retryDelayMs: 50 } })
     fleet.feed.append('key', 20)
@@ -237,6 +343,19 @@ describe('changes that an observer has accepted', () => {
 })
 
 describe('a stop', () => {
+  test('PH-15 PH-11 counts only what was not accepted', async () => {
+    const fleet = filled({ shutdownTimeoutMs: 2_000, abortGraceMs: 500 })
+    const done: number[] = []
+    const hang: Handler = (_context, { lsn }) =>
+      lsn === 41 ? fleet.clock.sleep(600_000, never) : undefined
+    const a = await start(fleet, 'a', 'accepted', noting(done, hang))
+    await fleet.until(() => done.length === 40)
+    expect(await fleet.run(a.host.unregisterObservers())).toEqual({ abortedChanges: 20 })
+    await start(fleet, 'b', 'accepted', noting(done))
+    await fleet.until(() => done.includes(CHANGES))
+    expect(done).toEqual(all)
+  })
+
   test('PH-11 says how many changes it could not wait for', async () => {
     const fleet = filled({ shutdownTimeoutMs: 2_000, abortGraceMs: 500 })
     const lines: string[] = []
