@@ -10,8 +10,8 @@ export interface CallWatchdogOptions {
 /** Notices a call of an observer that does not return. One timer, whatever the number of calls. */
 export class CallWatchdog {
   readonly #options: CallWatchdogOptions
-  /** When each call in flight began, the oldest first. */
-  readonly #calls = new Map<object, number>()
+  /** When each call in flight began and last came forward: the one that did so the longest ago first. */
+  readonly #calls = new Map<object, { readonly beganMs: number; readonly forwardMs: number }>()
   readonly #stop = new AbortController()
   #isWatching = false
 
@@ -21,18 +21,24 @@ export class CallWatchdog {
 
   /** When the oldest call in flight began; undefined when there is none. */
   get oldestMs(): number | undefined {
-    const [oldest] = this.#calls.values()
-    return oldest
+    let oldestMs: number | undefined
+    for (const { beganMs } of this.#calls.values())
+      oldestMs = Math.min(beganMs, oldestMs ?? beganMs)
+    return oldestMs
   }
 
   began(call: object): void {
-    this.#calls.set(call, this.#options.clock.monotonicMs())
+    const beganMs = this.#options.clock.monotonicMs()
+    this.#calls.set(call, { beganMs, forwardMs: beganMs })
     if (!this.#isWatching && this.#options.maxBatchMs !== Infinity) void this.#watch()
   }
 
   /** What it is measured by begins now. */
   cameForward(call: object): void {
-    if (this.#calls.delete(call)) this.#calls.set(call, this.#options.clock.monotonicMs())
+    const present = this.#calls.get(call)
+    if (present === undefined) return
+    this.#calls.delete(call)
+    this.#calls.set(call, { ...present, forwardMs: this.#options.clock.monotonicMs() })
   }
 
   ended(call: object): void {
@@ -49,10 +55,12 @@ export class CallWatchdog {
     const { clock, maxBatchMs, onStuck } = this.#options
     this.#isWatching = true
     try {
-      for (let oldest = this.oldestMs; oldest !== undefined; oldest = this.oldestMs) {
-        const leftMs = oldest + maxBatchMs - clock.monotonicMs()
+      for (;;) {
+        const [oldest] = this.#calls.values()
+        if (oldest === undefined) return
+        const leftMs = oldest.forwardMs + maxBatchMs - clock.monotonicMs()
         if (leftMs <= 0) {
-          const inFlightMs = clock.monotonicMs() - oldest
+          const inFlightMs = clock.monotonicMs() - oldest.forwardMs
           onStuck(
             new ObserverStuckError(
               `a call of the observer has been running for ${Math.round(inFlightMs)} ms; maxBatchMs is ${maxBatchMs}`,
