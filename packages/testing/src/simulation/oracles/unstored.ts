@@ -11,8 +11,8 @@ const MAX_UNSTORED_BATCHES = 2
  * small ones as have no more changes. Judged of observers that have never failed: who tries a batch in parts makes more calls than it has batches.
  */
 export const unstoredOracle: MakeOracle = (verdict, { schedule }) => {
-  const { checkpointFrequency, maxConcurrentKeys, observer } = schedule.settings
-  if (checkpointFrequency !== 'everyBatch' || maxConcurrentKeys > 1 || observer === 'one') return {}
+  const { checkpointFrequency, maxConcurrentKeys } = schedule.settings
+  if (checkpointFrequency !== 'everyBatch' || maxConcurrentKeys > 1) return {}
   const stored = new Map<string, number>()
   /** Calls that are done, by observer. */
   const done = new Map<string, { readonly lsn: number; readonly changes: number }[]>()
@@ -26,6 +26,7 @@ export const unstoredOracle: MakeOracle = (verdict, { schedule }) => {
       }
     },
     dispatched(life) {
+      if (life.isOne) return
       const storedLsn = stored.get(leaseKey(life)) ?? 0
       const unstored = (done.get(lifeKey(life)) ?? []).filter(({ lsn }) => lsn > storedLsn)
       done.set(lifeKey(life), unstored)

@@ -20,8 +20,10 @@ export interface ObserverLife {
   readonly range: FeedRange
 }
 
-/** One call of `processChanges`. */
+/** One call of `processChanges`, or of `processChange`. */
 export interface Delivery extends ObserverLife {
+  /** It is of one change, of a batch that the host has handed over. */
+  readonly isOne: boolean
   readonly context: ObserverContext
   readonly atMs: number
   readonly changes: readonly SimulatedChange<DocumentBody>[]

@@ -330,11 +330,12 @@ export class World {
     })
     const process = async (
       context: ObserverContext,
-      changes: readonly Change[],
+      changes: readonly Change[] | Change,
       work?: () => Promise<void>,
     ): Promise<void> => {
-      const entries = changes.map((change) => this.feed.entryOf(change))
-      const call = { context, atMs: this.nowMs, changes: entries, outcome: undefined }
+      const isOne = !Array.isArray(changes)
+      const entries = [changes].flat().map((change) => this.feed.entryOf(change))
+      const call = { isOne, context, atMs: this.nowMs, changes: entries, outcome: undefined }
       await this.#process({ ...lifeOf(context), ...call }, work)
     }
     const ends: Pick<IChangeFeedObserver<DocumentBody>, 'open' | 'close'> = {
@@ -353,14 +354,14 @@ export class World {
     }
     if (own === undefined) {
       return this.schedule.settings.observer === 'one'
-        ? { ...ends, processChange: (context, change) => process(context, [change]) }
+        ? { ...ends, processChange: (context, change) => process(context, change) }
         : { ...ends, processChanges: (context, changes) => process(context, changes) }
     }
     if ('processChange' in own) {
       return {
         ...ends,
         processChange: (context, change) =>
-          process(context, [change], async () => own.processChange(context, change)),
+          process(context, change, async () => own.processChange(context, change)),
       }
     }
     return {
