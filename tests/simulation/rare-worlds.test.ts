@@ -105,6 +105,29 @@ const WORLDS: readonly { readonly shows: string; readonly schedule: Schedule }[]
       ],
     },
   },
+  {
+    shows:
+      'PH-15 PH-11 a range that is split while its host waits for the change in hand repeats nothing (O9)',
+    schedule: {
+      seed: 2_611_292_417,
+      store: 'model',
+      hosts: 5,
+      settings: {
+        ...SETTINGS,
+        checkpointFrequency: { everyMs: 1423 },
+        watchdog: true,
+        observer: 'one',
+      },
+      ranges: 6,
+      commits: 43,
+      faultsForMs: 18_683,
+      faults: [
+        { atMs: 10_104, kind: 'hang', host: 4, deaf: false },
+        { atMs: 16_856, kind: 'pause', forMs: 601 },
+        { atMs: 17_655, kind: 'split', range: 7 },
+      ],
+    },
+  },
 ]
 
 for (const { shows, schedule } of WORLDS) {

@@ -74,8 +74,11 @@ type Tries = Pick<StepOf<'store'>, 'from' | 'tries'>
 export class Delivery<T extends DocumentBody> {
   readonly #parts: DeliveryParts<T>
   readonly #core: DeliveryCore
-  /** The feed could not tell a position in the middle of a page, as after a split. */
-  #isUncut = false
+  /**
+   * Where the batch in hand may end, asked for when the pump is to end. Undefined where the feed tells no position in the middle of a page, as after a split.
+   */
+  #cut: { readonly index: number; readonly position: Checkpoint } | undefined
+  #inHand: BatchInHand<T> | undefined
 
   constructor(parts: DeliveryParts<T>) {
     const { feed, options, seat } = parts
@@ -84,6 +87,8 @@ export class Delivery<T extends DocumentBody> {
     const hasLanes = maxConcurrentKeys > 1
     this.#parts = parts
     this.#core = new DeliveryCore({ policy, hasLanes, group, feed: feed.identity, attempts })
+    const { endedSignal } = parts.ending
+    endedSignal.addEventListener('abort', () => void this.#askForCut(), { once: true })
   }
 
   /** `dealt`: the page is to be given to the lanes. `ended`: the end came first. Never rejects. */
@@ -93,6 +98,7 @@ export class Delivery<T extends DocumentBody> {
     const state = this.#core.batch(sourceOf(given), given.changes)
     const { triedFrom } = state
     const batch: BatchInHand<T> = { ...given, state, accepted: 0, reached: 0, triedFrom }
+    this.#inHand = batch
     let event: DeliveryEvent = { kind: 'begin' }
     for (;;) {
       const { notes, next } = this.#core.handle(state, event, ending.stage)
@@ -240,14 +246,13 @@ export class Delivery<T extends DocumentBody> {
 
   /** Whether the observer is to go on behind what it has accepted. */
   #goesOn({ page, changes, accepted }: BatchInHand<T>): boolean {
-    const { ending, feed, seat } = this.#parts
+    const { ending, seat } = this.#parts
     // As before each call: the lease may have run out while the observer was at work, or its machine slept.
     if (!seat.mayDispatch()) return false
     if (!ending.endsCalls) return true
     const isCut = cutBefore(changes, accepted) === accepted
     // Nobody can store where it stops: then it ends what it has begun.
-    const canCut = isCut && feed.positionAt !== undefined && !this.#isUncut
-    return !ending.isAbort && page !== undefined && !canCut
+    return !ending.isAbort && page !== undefined && !(isCut && this.#cut !== undefined)
   }
 
   #tellOfAbort(outcome: CallOutcome, rest: readonly Change<T>[]): void {
@@ -260,6 +265,19 @@ export class Delivery<T extends DocumentBody> {
     // The other reasons are events of their own.
     if (reason !== 'shutdown' && reason !== 'leaseHandedOver') return
     onNotice({ kind: 'batchAborted', changes: rest.length, lsn: last.lsn, reason, inFlightMs })
+  }
+
+  /** Before the observer is told to stop in the middle of a page. */
+  async #askForCut(): Promise<void> {
+    const { page, accepted = 0 } = this.#inHand ?? {}
+    if (page === undefined || this.#parts.ending.isAbort) return
+    const { changes } = page
+    // Behind the change in hand, so that a split before it is done costs nothing.
+    const isNext = (_: unknown, at: number): boolean =>
+      at > accepted && cutBefore(changes, at) === at
+    const index = changes.findIndex(isNext)
+    const position = index < 0 ? undefined : await this.#positionBefore(page, index)
+    if (position !== undefined) this.#cut = { index, position }
   }
 
   /** Moves the position behind what the observer accepts, as long as its call is in hand. */
@@ -284,9 +302,9 @@ export class Delivery<T extends DocumentBody> {
     if (page === undefined || !keeper.isAutomatic) return false
     const accepted = cutBefore(page.changes, batch.accepted)
     if (accepted <= batch.reached) return false
-    let position: Checkpoint | undefined
+    let position = this.#cut?.index === accepted ? this.#cut.position : undefined
     const asked = (async () => {
-      position = await this.#positionBefore(page, accepted)
+      position ??= await this.#positionBefore(page, accepted)
     })()
     await ending.untilSettled(asked, () => ending.graceIsOver)
     if (position === undefined || !isWanted()) return false
@@ -346,11 +364,8 @@ export class Delivery<T extends DocumentBody> {
     if (done === undefined) return undefined
     const { mode } = options
     try {
-      const position = await feed.positionAt?.({ range, lsn: done, mode, page: continuation })
-      this.#isUncut = false
-      return position
+      return await feed.positionAt?.({ range, lsn: done, mode, page: continuation })
     } catch {
-      this.#isUncut = true
       // Then the next owner finds it by its name.
       return undefined
     }
