@@ -9,6 +9,7 @@ import { DocumentLeaseStore, MemoryLeaseStore } from '@tidemark/processor'
 import { LeaseMemory, leaseStoreOn } from '@tidemark/processor/lease-model'
 import { type Collection, type Database, type Store } from '@tidemark/store'
 import { FakeDocumentCollection, SimulatedClock, openMemoryStore } from '@tidemark/testing'
+import type { JobRecord } from '../effectively-once/ledger.ts'
 import { verifyMigration } from '../verification/verify-migration.ts'
 import { migrateCollection, type Migration } from './migrate-collection.ts'
 import type { MigrationEvent } from './migration-events.ts'
@@ -119,6 +120,49 @@ describe('migrateCollection', () => {
     await inTime(clock, again.cutOver())
     expect(await targetKeys(again.target)).toEqual(['Lyon/2'])
   })
+
+  test.each(['kept', 'lost'])(
+    'JB-1 a target that was dropped alone is not taken for the one that has the copies: leases %s',
+    async (given) => {
+      await source.upsert(PARIS)
+      const migration = await started()
+      await inTime(clock, migration.cutOver())
+      await inTime(clock, migration.stop())
+      await database.deleteCollection('byName')
+      if (given === 'lost') leases = new MemoryLeaseStore({ clock })
+      await expect(worker().start()).rejects.toMatchObject({
+        code: 'ERR_MIGRATION_TARGET',
+        message: expect.stringContaining('delete migration-by-name too'),
+      })
+
+      await database.deleteCollection('migration-by-name')
+      const again = await started()
+      await inTime(clock, again.cutOver())
+      expect(await targetKeys(again.target)).toEqual(['Paris/1'])
+    },
+  )
+
+  test.each([
+    { record: 'none', isSourceNoted: false },
+    { record: 'of its source alone', isSourceNoted: true },
+  ])(
+    'JB-1 state of an earlier release notes the target that it finds: record $record',
+    async (given) => {
+      await source.upsert(PARIS)
+      const migration = await started()
+      await inTime(clock, migration.cutOver())
+      await inTime(clock, migration.stop())
+      const state = database.collection<JobRecord>('migration-by-name')
+      await state.delete('source', 'job')
+      const record = { partition: 'job', id: 'source', identity: source.identity } as const
+      if (given.isSourceNoted) await state.create(record)
+      const next = await started()
+      await inTime(clock, next.cutOver())
+      await inTime(clock, next.stop())
+      await database.deleteCollection('byName')
+      await expect(worker().start()).rejects.toMatchObject({ code: 'ERR_MIGRATION_TARGET' })
+    },
+  )
 
   test('JB-1 copies what is there and what is written meanwhile under the other partition key', async () => {
     for (const city of [PARIS, LYON]) await source.upsert(city)

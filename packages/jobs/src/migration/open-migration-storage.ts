@@ -4,7 +4,7 @@ import {
   STATE_PARTITION_KEY,
   claimState,
   databaseLedger,
-  type SourceRecord,
+  type JobRecord,
 } from '../effectively-once/ledger.ts'
 import type { ExpiryCarrier } from './carry-expiry.ts'
 import type { MigrationOptions, MigrationTarget } from './migration-options.ts'
@@ -27,10 +27,20 @@ export async function openMigrationStorage<S extends DocumentBody, T extends Doc
   }
   const carrier = sourceTtl === null ? undefined : await openCarrier(target, sourceTtl)
   const entries = await openStateCollection<SourceEntry>(database, stateId)
-  if ((await claimState(database.collection<SourceRecord>(stateId), source)) !== source.identity) {
+  const claimed = await claimState(database.collection<JobRecord>(stateId), {
+    source: source.identity,
+    target: target.identity,
+  })
+  if (claimed.identity !== source.identity) {
     throw new MigrationTargetError(
       `target ${database.id}/${wanted.id} has copies of another collection that was ${source.description}, which was ` +
         `created again since: delete the target and ${stateId}, or give the migration another job and target`,
+    )
+  }
+  if (claimed.target !== target.identity) {
+    throw new MigrationTargetError(
+      `target ${database.id}/${wanted.id} is not the collection that job ${job} has copied to, which was dropped or is ` +
+        `another one: delete ${stateId} too, for the job to start over, or give the migration another job`,
     )
   }
   return {
