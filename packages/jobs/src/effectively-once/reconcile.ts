@@ -1,17 +1,21 @@
 import {
   FULL_RANGE,
+  errorCode,
   lsn,
   rangeContainsEpk,
   type Change,
   type ChangeFeedSource,
   type DocumentBody,
+  type DocumentCollection,
   type FeedRange,
   type PartitionKey,
+  type RequestOptions,
+  type Stored,
   type VersionChange,
 } from '@tidemark/contracts'
 import { changeEpk } from '@tidemark/contracts/internal'
 import type { Collection } from '@tidemark/store'
-import type { Reconcile } from '../workers/job-groups.ts'
+import type { Reconcile, ReconcileNote } from '../workers/job-groups.ts'
 import { newestPositions, type RangePosition } from '../workers/job-source.ts'
 import type { RangeOwner } from './ledger.ts'
 
@@ -30,8 +34,10 @@ export function reconciler<T extends DocumentBody>(
   source: ChangeFeedSource<T>,
   {
     writer,
+    note,
     hostName = 'reconcile',
   }: {
+    readonly note: ReconcileNote
     readonly writer: {
       remembered(): AsyncIterable<readonly Remembered[]>
       apply(changes: readonly Change<T>[], owner: RangeOwner, signal: AbortSignal): Promise<unknown>
@@ -42,7 +48,7 @@ export function reconciler<T extends DocumentBody>(
   if (!isCollection<T>(source)) return undefined
   // Whoever has a range, and however many do this at a time, the LSNs decide: there is nobody to fence.
   const owner = { group: 'reconcile', range: FULL_RANGE, epoch: 1, hostName } as const
-  return async (within, signal) => {
+  const reconcile: Reconcile['within'] = async (within, signal) => {
     const { version } = (await source.readRecord()).definition.partitionKey
     for await (const documents of writer.remembered()) {
       const positions = await newestPositions(source, { within, signal })
@@ -56,6 +62,41 @@ export function reconciler<T extends DocumentBody>(
       )
       await writer.apply(deletes.flat(), owner, signal)
     }
+  }
+  return { note, within: reconcile }
+}
+
+/** @param state the state collection of a job */
+export function reconcileNote(state: DocumentCollection<NoteRecord>): ReconcileNote {
+  const at = { partition: 'job', id: 'reconcile' } as const
+  const read = async (options?: RequestOptions): Promise<Stored<NoteRecord> | undefined> =>
+    (await state.read(at.id, at.partition, options)).document
+  return {
+    isOwed: async (options) => (await read(options)) !== undefined,
+    async owe(options) {
+      for (;;) {
+        const noted = await read(options)
+        if (noted !== undefined) return () => remove(noted)
+        await unless(['ERR_EXISTS'], state.create(at, options))
+      }
+    },
+  }
+  async function remove({ id, partition, _etag }: Stored<NoteRecord>): Promise<void> {
+    // Another worker may have done it, too, and have owed it again since.
+    const gone = ['ERR_NOT_FOUND', 'ERR_PRECONDITION_FAILED']
+    await unless(gone, state.delete(id, partition, { ifMatch: _etag }))
+  }
+}
+
+interface NoteRecord extends DocumentBody {
+  readonly partition: 'job'
+}
+
+async function unless(codes: readonly string[], work: Promise<unknown>): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    if (!codes.includes(errorCode(error) ?? '')) throw error
   }
 }
 

@@ -9,7 +9,7 @@ import { startOfDeletes } from '../workers/job-source.ts'
 import { Job, type RunningJob } from '../workers/job.ts'
 import { followsDeletes } from '../workers/unseen-deletes.ts'
 import type { MigrationEvent } from './migration-events.ts'
-import { migrationGroups } from './migration-groups.ts'
+import { migrationGroups, reconciles } from './migration-groups.ts'
 import {
   resolveMigrationOptions,
   type MigrationOptions,
@@ -137,9 +137,10 @@ class MigrationWorker<S extends DocumentBody, T extends DocumentBody>
     const { name, maxItemCount } = this.#resolved
     const pendingDeletes = storage.carrier !== undefined
     const writer = migrationWriter(storage, mapDocument)
-    // Of a document that is missing nobody knows any more whether it was deleted or has expired.
-    const canMiss = wanted !== 'ignore' && (pendingDeletes || followsLog)
-    const reconcile = canMiss ? reconciler(source, { writer, hostName }) : undefined
+    const canMiss = reconciles(wanted, { pendingDeletes, followsLog })
+    const reconcile = canMiss
+      ? reconciler(source, { writer, note: storage.note, hostName })
+      : undefined
     const isBegun = (await readAllProgress(storage)).length > 0
     const deletes = followsLog && {
       ...(await startOfDeletes(source, { isBegun })),

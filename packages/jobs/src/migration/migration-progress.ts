@@ -7,8 +7,8 @@ import { NO_COUNTS, addCounts, type MigrationCounts } from './state-documents.ts
 export interface MigrationProgress extends MigrationCounts {
   readonly job: string
   /**
-   * `starting`: no worker has started. `copying`: documents that existed at the start are being copied. `caughtUp`:
-   * the target has everything that was committed up to this reading.
+   * `starting`: no worker has started, or the source is still asked which copies to remove. `copying`: documents that
+   * existed at the start are being copied. `caughtUp`: the target has everything that was committed up to this reading.
    */
   readonly state: 'starting' | 'copying' | 'caughtUp'
   /** Documents in the source now. */

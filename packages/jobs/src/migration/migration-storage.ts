@@ -1,6 +1,7 @@
 import type { DocumentBody, DocumentCollection } from '@tidemark/contracts'
 import type { Collection, UniqueKey } from '@tidemark/store'
 import type { Ledger } from '../effectively-once/ledger.ts'
+import type { ReconcileNote } from '../workers/job-groups.ts'
 import type { ExpiryCarrier } from './carry-expiry.ts'
 import type { MigrationCounts, SourceEntry, WaitersEntry } from './state-documents.ts'
 
@@ -9,6 +10,7 @@ export interface MigrationStorage<
   S extends DocumentBody,
   T extends DocumentBody,
 > extends Ledger<MigrationCounts> {
+  readonly note: ReconcileNote
   readonly source: DocumentCollection<S>
   readonly target: Collection<T>
   /** Those of the target. */

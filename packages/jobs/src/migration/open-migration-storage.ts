@@ -6,6 +6,7 @@ import {
   databaseLedger,
   type JobRecord,
 } from '../effectively-once/ledger.ts'
+import { reconcileNote } from '../effectively-once/reconcile.ts'
 import type { ExpiryCarrier } from './carry-expiry.ts'
 import type { MigrationOptions, MigrationTarget } from './migration-options.ts'
 import type { MigrationStorage } from './migration-storage.ts'
@@ -51,6 +52,7 @@ export async function openMigrationStorage<S extends DocumentBody, T extends Doc
     entries,
     // A further handle on the same collection.
     queues: database.collection<WaitersEntry>(stateId),
+    note: reconcileNote(database.collection(stateId)),
     carrier,
   }
 }

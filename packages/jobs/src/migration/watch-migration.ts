@@ -9,13 +9,14 @@ import { checkOptions } from '@tidemark/contracts/internal'
 import type { Collection, Database } from '@tidemark/store'
 import { databaseRule } from '../workers/job-options.ts'
 import { WatchedGroups } from '../workers/job-groups.ts'
-import { migrationGroups } from './migration-groups.ts'
+import { migrationGroups, reconciles } from './migration-groups.ts'
 import { migrationName, migrationRules, type ExpiryOption } from './migration-options.ts'
 import type { MigrationProgress } from './migration-progress.ts'
 import { MigrationWatch } from './migration-watch.ts'
 import { openStateCollection } from './open-migration-storage.ts'
 import type { MigrationCounts } from './state-documents.ts'
 import type { RangeProgress } from '../effectively-once/ledger.ts'
+import { reconcileNote } from '../effectively-once/reconcile.ts'
 
 export interface WatchMigrationOptions<S extends DocumentBody> {
   /** Name of the migration. */
@@ -59,7 +60,9 @@ export async function watchMigration<S extends DocumentBody>(
   const pendingDeletes = expiry === 'carry' && definition.defaultTtl !== null
   const followsLog = deletes === 'apply'
   const reading = migrationGroups(name, { pendingDeletes, followsLog })
-  const groups = new WatchedGroups({ source, leases, clock }, reading)
+  const canMiss = reconciles(options.deletes, { pendingDeletes, followsLog })
+  const note = canMiss ? reconcileNote(targetDatabase.collection(name)) : undefined
+  const groups = new WatchedGroups({ source, leases, clock, note }, reading)
   const watch = new MigrationWatch({ job, source, groups, ledger: { progress }, clock })
   return {
     progress: (wait) => watch.progress(wait),

@@ -1,6 +1,7 @@
 import type { Collection, CollectionOptions, Database } from '@tidemark/store'
 import { documentPages } from '../workers/document-pages.ts'
 import { STATE_PARTITION_KEY, databaseLedger } from '../effectively-once/ledger.ts'
+import { reconcileNote } from '../effectively-once/reconcile.ts'
 import {
   CONTRIBUTIONS,
   VIEW_PARTITION_KEY,
@@ -46,6 +47,7 @@ export async function openViewStorage(
     ...databaseLedger<ViewCounts>(database, { job, target: view, state: contributions }),
     collection: view,
     identity: contributions.identity,
+    note: reconcileNote(database.collection(id)),
     async readContribution({ id: document, partition }) {
       return (await contributions.read(document, partition)).document
     },

@@ -12,15 +12,15 @@ export interface ViewProgress extends ViewCounts {
   readonly edition: number
   readonly version: string
   /**
-   * `starting`: no worker has started. `building`: there is more to apply. `caughtUp`: the view has everything that was committed
-   * up to this reading.
+   * `starting`: no worker has started, or the source is still asked which documents are gone. `building`: there is more to
+   * apply. `caughtUp`: the view has everything that was committed up to this reading.
    */
   readonly state: 'starting' | 'building' | 'caughtUp'
   /** Keys that the view has now. */
   readonly keys: number
   /** Documents of the source that are in the view now. */
   readonly documents: number
-  /** Transactions of the source that are not applied yet, over all ranges; undefined before the first worker has started. */
+  /** Transactions of the source that are not applied yet, over all ranges; undefined while it is starting. */
   readonly lag: number | undefined
   readonly ranges: readonly RangeLag[]
 }

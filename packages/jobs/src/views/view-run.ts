@@ -86,7 +86,9 @@ async function workOf<T extends DocumentBody, F extends Folds<T>>(
   const { definition, maxItemCount } = resolved
   const writer = viewWriter<T>(storage, definition)
   const reconcile =
-    options.deletes === 'ignore' ? undefined : reconciler(source, { writer, hostName })
+    options.deletes === 'ignore'
+      ? undefined
+      : reconciler(source, { writer, note: storage.note, hostName })
   const { onHorizonPassed = reconcile && 'resync' } = options
   const isBegun = (await readAllProgress(storage)).length > 0
   const deletes = followsLog && {

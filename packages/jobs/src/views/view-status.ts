@@ -62,7 +62,7 @@ export async function readViewStatus<T extends DocumentBody>(
     const group = options.group ?? defaultViewGroup(database, name)
     const watch = (followsLog: boolean): WatchedGroups<T> => {
       const groups = viewGroups(group, edition.number, { followsLog })
-      return new WatchedGroups({ source, leases, clock }, groups)
+      return new WatchedGroups({ source, leases, clock, note: storage.note }, groups)
     }
     await using all = watch(true)
     const { deletes } = await all.lag({ signal })

@@ -1,5 +1,6 @@
 import type { Stored } from '@tidemark/contracts'
 import type { Ledger } from '../effectively-once/ledger.ts'
+import type { ReconcileNote } from '../workers/job-groups.ts'
 import type {
   Contribution,
   IndexedPart,
@@ -11,6 +12,7 @@ import type { ViewKey } from './view-key.ts'
 
 /** Where one edition of a view is kept: its documents, and what it remembers. */
 export interface ViewStorage extends Ledger<ViewCounts> {
+  readonly note: ReconcileNote
   readContribution(at: StateKey): Promise<Stored<Contribution> | undefined>
   /** All, in pages. */
   readContributions(): AsyncIterable<readonly Contribution[]>

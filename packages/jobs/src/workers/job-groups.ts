@@ -21,7 +21,7 @@ import { jobHost, type JobWork, type WorkerEvent } from './job-host.ts'
 import type { JobOptions } from './job-options.ts'
 import { sourceDocuments, type SourceDocuments } from './job-source.ts'
 import type { RunningJob } from './job.ts'
-import { readLag, totalLag, waitForZeroLag, type RangeLag } from './range-lag.ts'
+import { polled, readLag, totalLag, waitForZeroLag, type RangeLag } from './range-lag.ts'
 
 /** A group of leases of a job: one reads documents, and one beside it deletes from the log of all versions. */
 export interface ReadingGroup {
@@ -34,7 +34,7 @@ export interface ReadingGroup {
 export interface JobLag {
   readonly documents: readonly RangeLag[] | undefined
   readonly deletes: readonly RangeLag[] | undefined
-  /** Transactions that are not done yet, over all of it; undefined before all groups have leases. */
+  /** Transactions that are not done yet, over all of it; undefined before all groups have leases, and while a reconcile is owed. */
   readonly total: number | undefined
 }
 
@@ -42,6 +42,7 @@ export interface JobLag {
 export class WatchedGroups<T extends DocumentBody> implements AsyncDisposable {
   readonly #source: ChangeFeedSource<T>
   readonly #clock: Clock
+  readonly #note: ReconcileNote | undefined
   readonly #estimators = new Map<ReadingGroup['role'], ChangeFeedEstimator<T>>()
 
   constructor(
@@ -49,15 +50,19 @@ export class WatchedGroups<T extends DocumentBody> implements AsyncDisposable {
       source,
       leases,
       clock = systemClock,
+      note,
     }: {
       readonly source: ChangeFeedSource<T>
       readonly leases: LeaseStore
       readonly clock?: Clock | undefined
+      /** Of jobs that reconcile. */
+      readonly note?: ReconcileNote | undefined
     },
     groups: readonly ReadingGroup[],
   ) {
     this.#source = source
     this.#clock = clock
+    this.#note = note
     for (const { role, group, feedOptions: { mode, pendingDeletes } = {} } of groups) {
       const watched = { feed: source, leases, group, mode, pendingDeletes, clock }
       this.#estimators.set(role, new ChangeFeedEstimator<T>(watched))
@@ -72,12 +77,17 @@ export class WatchedGroups<T extends DocumentBody> implements AsyncDisposable {
       }),
     )
     const known = [documents, deletes].filter((group) => group !== undefined)
-    const total = known.length < this.#estimators.size ? undefined : totalLag(known.flat())
+    // Asked for after the leases, which come later than the note.
+    const isBegun = known.length === this.#estimators.size && !(await this.#owes(signal))
+    const total = isBegun ? totalLag(known.flat()) : undefined
     return { documents, deletes, total }
   }
 
-  /** Whether all groups have leases, and of this source: the hosts of a job take those of another one as none. */
-  async hasLeases(options: RequestOptions): Promise<boolean> {
+  /**
+   * Whether all groups have leases, and of this source, and no reconcile is owed: the hosts of a job take the leases of another
+   * source as none.
+   */
+  async hasBegun(options: RequestOptions): Promise<boolean> {
     try {
       return (await this.lag(options)).total !== undefined
     } catch (error) {
@@ -88,12 +98,19 @@ export class WatchedGroups<T extends DocumentBody> implements AsyncDisposable {
 
   async caughtUp(options: RequestOptions = {}): Promise<void> {
     await Promise.all(Array.from(this.#estimators.values(), (each) => each.untilCaughtUp(options)))
+    const { signal = NEVER } = options
+    await polled(async () => !(await this.#owes(signal)), { clock: this.#clock, signal })
   }
 
   /** Resolves at an instant at which no range of any group had anything to do. */
   async untilZeroLag(signal: AbortSignal): Promise<void> {
     const groups = [...this.#estimators.values()]
-    await waitForZeroLag(this.#source, groups, { clock: this.#clock, signal })
+    const isBegun = async (): Promise<boolean> => !(await this.#owes(signal))
+    await waitForZeroLag(this.#source, groups, { isBegun, clock: this.#clock, signal })
+  }
+
+  async #owes(signal: AbortSignal | undefined): Promise<boolean> {
+    return (await this.#note?.isOwed({ signal })) === true
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -101,8 +118,21 @@ export class WatchedGroups<T extends DocumentBody> implements AsyncDisposable {
   }
 }
 
-/** What removes the documents of an interval that a job remembers and its source does not have any more. */
-export type Reconcile = (within: FeedRange, signal: AbortSignal) => Promise<void>
+/**
+ * A note in the state of a job that a reconcile is owed, from before a group gets leases until it is done: leases alone do
+ * not tell whether the start that made them came to its end.
+ */
+export interface ReconcileNote {
+  isOwed(options?: RequestOptions): Promise<boolean>
+  /** Notes it, or finds it noted, and answers with what removes that note, and no later one. */
+  owe(options?: RequestOptions): Promise<() => Promise<void>>
+}
+
+/** Removes what a job remembers and its source does not have any more. */
+export interface Reconcile {
+  readonly note: ReconcileNote
+  within(range: FeedRange, signal: AbortSignal): Promise<void>
+}
 
 /** A group that works. */
 export interface WorkingGroup<T extends DocumentBody> extends ReadingGroup {
@@ -120,7 +150,8 @@ export interface JobGroupsOptions<T extends DocumentBody> {
   readonly groups: readonly WorkingGroup<T>[]
   /**
    * Removes what the source does not have any more. For jobs that remember what they made, where changes may have been purged
-   * unread: before a group begins, without its leases it may begin again, and where the horizon has passed one.
+   * unread: before a group begins, which without its leases it may do again, after a start that ended before it was done, and
+   * where the horizon has passed a group.
    */
   readonly reconcile?: Reconcile | undefined
   readonly emit: (event: WorkerEvent) => void
@@ -149,12 +180,18 @@ export class JobGroups<T extends DocumentBody> implements RunningJob {
   }: JobGroupsOptions<T>): Promise<JobGroups<T>> {
     const { leases, clock, signal = NEVER } = options
     const documents = sourceDocuments(source)
-    const started = new JobGroups(new WatchedGroups({ source, leases, clock }, groups))
+    const started = new JobGroups(
+      new WatchedGroups({ source, leases, clock, note: reconcile?.note }, groups),
+    )
     try {
-      const begins = reconcile !== undefined && !(await started.watched.hasLeases({ signal }))
+      const begins = reconcile !== undefined && !(await started.watched.hasBegun({ signal }))
+      const settle = begins ? await reconcile.note.owe({ signal }) : undefined
       // Deletes begin before the first document is read or asked for: what is deleted from then on is in the log.
       for (const { role, observe, ...group } of groups.toSorted(byStart)) {
-        if (role === 'documents' && begins) await reconcile(FULL_RANGE, signal)
+        if (role === 'documents' && settle !== undefined) {
+          await reconcile?.within(FULL_RANGE, signal)
+          await settle()
+        }
         const { hostOptions = options.hostOptions, ...work } = group
         const host = jobHost<T>(options, { ...work, hostOptions, feed: source, emit })
         host.on('stopped', ({ error }) => {
@@ -198,7 +235,7 @@ function attended<T extends DocumentBody>(
 ): IChangeFeedObserver<T> {
   return {
     open: (context) => observer.open?.(context),
-    resynchronize: ({ range, signal }) => reconcile?.(range, signal),
+    resynchronize: ({ range, signal }) => reconcile?.within(range, signal),
     close: (context, reason) => observer.close?.(context, reason),
     async processChanges(context, changes) {
       // A change that the job cannot take stops its range only until its document is mended in the source.

@@ -57,16 +57,34 @@ const LAST_POLL_MS = 500
 export async function waitForZeroLag<S extends DocumentBody>(
   source: ChangeFeedSource<S>,
   groups: readonly ChangeFeedEstimator<S>[],
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  {
+    isBegun,
+    clock,
+    signal,
+  }: {
+    /** Asked when the leases have been read. */
+    readonly isBegun: () => Promise<boolean>
+    readonly clock: Clock
+    readonly signal: AbortSignal
+  },
 ): Promise<void> {
-  for (let delayMs = FIRST_POLL_MS; ; delayMs = Math.min(delayMs * 2, LAST_POLL_MS)) {
+  const isCaughtUp = async (): Promise<boolean> => {
     const before = await newestPositions(source, { signal })
     const lags = await Promise.all(groups.map((group) => readLag(group, signal)))
-    if (lags.every((lag) => lag?.every(({ lag: behind }) => behind === 0) === true)) {
-      const after = await newestPositions(source, { signal })
-      if (samePositions(before, after)) return
-    }
+    if (!lags.every((lag) => lag?.every(({ lag: behind }) => behind === 0) === true)) return false
+    return (await isBegun()) && samePositions(before, await newestPositions(source, { signal }))
+  }
+  await polled(isCaughtUp, { clock, signal })
+}
+
+/** Resolves when the answer is yes. Asks less often the longer it is not. */
+export async function polled(
+  ask: () => Promise<boolean>,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<void> {
+  for (let delayMs = FIRST_POLL_MS; !(await ask());) {
     await clock.sleep(delayMs, signal)
+    delayMs = Math.min(delayMs * 2, LAST_POLL_MS)
   }
 }
 

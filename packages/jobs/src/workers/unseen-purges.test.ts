@@ -4,6 +4,7 @@ import { openMemoryStore, SimulatedClock } from '@tidemark/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { inTime } from '../in-time.fixture.ts'
 import { migrateCollection } from '../migration/migrate-collection.ts'
+import { watchMigration } from '../migration/watch-migration.ts'
 import { count } from '../views/folds/folds.ts'
 import { materializeView } from '../views/materialize-view.ts'
 
@@ -95,6 +96,18 @@ async function run(worker: Worker): Promise<void> {
   await inTime(clock, worker.stop())
 }
 
+/** Documents are read from it once `before` lets them. */
+function readingBy(orders: Collection<Order>, before: () => Promise<void>): Collection<Order> {
+  return new Proxy(orders, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target)
+      if (typeof value !== 'function') return value
+      const call = (...args: unknown[]): unknown => Reflect.apply(value, target, args)
+      return name === 'read' ? (...args: unknown[]) => before().then(() => call(...args)) : call
+    },
+  })
+}
+
 /** Long enough for what has expired, was deleted or logged to be purged. */
 async function untilPurged(): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
@@ -150,4 +163,45 @@ describe.each([
     await run(job.worker(new MemoryLeaseStore({ clock }), 'ignore'))
     expect(await job.made()).toEqual(['a', 'b'])
   })
+
+  test('is removed by the next worker, where the first one that applies deletes ended before it had', async () => {
+    const orders = await openOrders({ isLogKept: true })
+    const leases = new MemoryLeaseStore({ clock })
+    await write(orders, ['a', 'b'])
+    await run(subject(orders).worker(leases, 'ignore'))
+    await orders.delete('a', 'shop a')
+    await untilPurged()
+    const ends = readingBy(orders, () => Promise.reject(new Error('the worker ends')))
+    const ended = subject(ends).worker(leases, 'apply')
+    await expect(inTime(clock, ended.start())).rejects.toThrow('the worker ends')
+    const job = subject(orders)
+    await run(job.worker(leases, 'apply'))
+    expect(await job.made()).toEqual(['b'])
+  })
+})
+
+test('JB-1 who watches a migration waits for what was purged before it was read', async () => {
+  const orders = await openOrders({ isLogKept: true })
+  const leases = new MemoryLeaseStore({ clock })
+  await write(orders, ['a', 'b'])
+  const job = migration(orders)
+  await run(job.worker(leases, 'ignore'))
+  await orders.delete('a', 'shop a')
+  await untilPurged()
+  const { promise: isAnswered, resolve: answer } = Promise.withResolvers<void>()
+  const worker = migration(readingBy(orders, () => isAnswered)).worker(leases, 'apply')
+  const started = worker.start()
+  const watched = { source: orders, targetDatabase: database, leases, clock }
+  await using watch = await watchMigration({ ...watched, job: 'copy', deletes: 'apply' })
+  const seen: (readonly string[])[] = []
+  const waits = [watch.caughtUp(), watch.cutOver()].map(async (wait) => {
+    await wait
+    seen.push(await job.made())
+  })
+  await clock.advance(10_000)
+  expect(await watch.progress()).toMatchObject({ state: 'starting' })
+  answer()
+  await inTime(clock, Promise.all([started, ...waits]))
+  expect(seen).toEqual([['b'], ['b']])
+  await inTime(clock, worker.stop())
 })
