@@ -117,9 +117,7 @@ export class ObserverCalls {
       try {
         const created = createObserver()
         observer = created
-        const opening = callObserver(this, async () => {
-          await created.open?.(contextOf(attempt))
-        })
+        const opening = callObserver(this, () => created.open?.(contextOf(attempt)))
         await this.#watched(opening, () => ending.untilSettled(opening, () => ending.graceIsOver))
         this.succeeded(this)
         return created
@@ -185,11 +183,7 @@ export class ObserverCalls {
               if (isCalledOff || this.#isOver || !mayDispatch()) return
             }
             calledAtMs = clock.monotonicMs()
-            await this.#watched(context, () =>
-              callObserver(this, async () => {
-                await call(context)
-              }),
-            )
+            await this.#watched(context, () => callObserver(this, () => call(context)))
           },
           () => calledAtMs !== undefined,
         )
@@ -219,9 +213,7 @@ export class ObserverCalls {
     try {
       // A close that hangs must not keep the lease.
       await Promise.race([
-        callObserver(this, async () => {
-          await observer.close?.(context, reason)
-        }),
+        callObserver(this, () => observer.close?.(context, reason)),
         clock.sleep(options.abortGraceMs, over.signal),
       ])
     } catch (error) {

@@ -107,11 +107,6 @@ export class RangePump<T extends DocumentBody> {
     this.#reader.refresh()
   }
 
-  /** A call of its observer is in hand. */
-  get isCalling(): boolean {
-    return this.#calls.attempt > 0
-  }
-
   /** Whether it is the one that `observerCaller` tells. */
   isCaller(caller: object): boolean {
     return caller === this.#calls

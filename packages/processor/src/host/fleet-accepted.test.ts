@@ -404,4 +404,61 @@ describe('a stop', () => {
       await fleet.end()
     },
   )
+
+  test.each(['open', 'close'] as const)(
+    'PH-11 by an observer itself does not wait for it: in %s',
+    async (phase) => {
+      const fleet = newFleet({ ranges: 2, hostOptions: { shutdownTimeoutMs: 20_000 } })
+      const tookMs: number[] = []
+      const member = fleet.create('a')
+      const stop = async (): Promise<void> => {
+        const startMs = fleet.clock.monotonicMs()
+        await member.host.unregisterObservers()
+        tookMs.push(fleet.clock.monotonicMs() - startMs)
+      }
+      await fleet.run(member.host.registerObserver({ processChanges() {}, [phase]: stop }))
+      if (phase === 'close') {
+        await fleet.until(() => member.host.health().status === 'running')
+        await fleet.run(member.host.unregisterObservers())
+      }
+      await fleet.until(() => member.host.health().status === 'stopped')
+      expect(tookMs).not.toEqual([])
+      expect(Math.max(...tookMs)).toBeLessThan(1_000)
+      await fleet.end()
+    },
+  )
+
+  test.each(['open', 'call'] as const)(
+    'PH-11 by what an observer left running waits for its call in hand: of its %s',
+    async (begun) => {
+      const fleet = newFleet({
+        feedOptions: { startFromBeginning: true, maxItemCount: 1 },
+        hostOptions: { shutdownTimeoutMs: 20_000 },
+      })
+      const done: unknown[] = []
+      const member = fleet.create('a')
+      const stopLater = (): void => {
+        void fleet.clock.sleep(500, never).then(async () => {
+          await member.host.unregisterObservers()
+          done.push('stopped')
+        })
+      }
+      const observer = {
+        open() {
+          if (begun === 'open') stopLater()
+        },
+        async processChange(_context: ObserverContext, { lsn }: Change): Promise<void> {
+          if (begun === 'call' && lsn === 1) stopLater()
+          else await fleet.clock.sleep(5_000, never)
+          done.push(lsn)
+        },
+      }
+      const first = begun === 'open' ? 1 : 2
+      for (let n = 0; n < 2; n += 1) fleet.feed.append('key')
+      await fleet.run(member.host.registerObserver(observer))
+      await fleet.until(() => done.includes('stopped'))
+      expect(done).toEqual([...all.slice(0, first), 'stopped'])
+      await fleet.end()
+    },
+  )
 })

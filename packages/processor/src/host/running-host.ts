@@ -118,9 +118,9 @@ export class RunningHost<T extends DocumentBody> {
     this.#stopping.abort(new HostStoppedError(`host ${this.#options.hostName} was stopped`))
     const life = this.#life
     life?.leave()
-    if (life !== undefined && caller !== undefined && life.pumps.isCalling(caller)) {
+    if (life?.pumps.hasCaller(caller) === true) {
       await this.#othersEnded(life, caller)
-      if (life.pumps.isCalling(caller)) return false
+      if (life.pumps.hasCaller(observerCaller())) return false
     }
     await this.ended()
     return true

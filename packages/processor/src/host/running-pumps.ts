@@ -15,7 +15,10 @@ export class RunningPumps<T extends DocumentBody> {
   /** Runs it until it ends. */
   run(running: RunningPump<T>): void {
     const key = pumpKey(running.held)
-    const run = running.pump.run().finally(() => this.#running.delete(key))
+    // Not before it is noted: its observer may ask for it at once.
+    const run = Promise.resolve()
+      .then(() => running.pump.run())
+      .finally(() => this.#running.delete(key))
     this.#running.set(key, { ...running, run })
   }
 
@@ -35,9 +38,10 @@ export class RunningPumps<T extends DocumentBody> {
     await Promise.all(others.map(({ run }) => run))
   }
 
-  /** Whether the call is of one of their observers, and still in hand. */
-  isCalling(caller: object): boolean {
-    return [...this.#running.values()].some(({ pump }) => pump.isCaller(caller) && pump.isCalling)
+  /** Whether it is one of theirs that `observerCaller` tells. */
+  hasCaller(caller: object | undefined): caller is object {
+    if (caller === undefined) return false
+    return [...this.#running.values()].some(({ pump }) => pump.isCaller(caller))
   }
 }
 

@@ -1,12 +1,26 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-const callers = new AsyncLocalStorage<object>()
-
-/** Whose call of an observer the code runs in that asks, and what it has awaited; undefined outside of all. */
-export function observerCaller(): object | undefined {
-  return callers.getStore()
+interface ObserverCall {
+  readonly caller: object
+  isOver: boolean
 }
 
-export function callObserver<Result>(caller: object, call: () => Result): Result {
-  return callers.run(caller, call)
+const calls = new AsyncLocalStorage<ObserverCall>()
+
+/**
+ * Who has called the observer whose code asks, or what it has awaited. Undefined outside of all calls, and in what a call
+ * has left running: nobody waits for that.
+ */
+export function observerCaller(): object | undefined {
+  const call = calls.getStore()
+  return call?.isOver === false ? call.caller : undefined
+}
+
+export async function callObserver(caller: object, act: () => Promise<void> | void): Promise<void> {
+  const call = { caller, isOver: false }
+  try {
+    await calls.run(call, act)
+  } finally {
+    call.isOver = true
+  }
 }
