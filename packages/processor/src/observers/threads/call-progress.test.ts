@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import {
-  systemClock,
-  type Change,
-  type DocumentBody,
-  type FeedObserver,
-  type ObserverContext,
-} from '@tidemark/contracts'
+import type { Change, DocumentBody, FeedObserver, ObserverContext } from '@tidemark/contracts'
+import { SimulatedClock } from '@tidemark/testing'
 import { resolveObserverModule } from './observer-module.ts'
 import { ObserverServer } from './observer-server.ts'
 import { ObserverThreads } from './observer-threads.ts'
@@ -20,15 +15,25 @@ interface Stage {
   /** Ids of changes that the host was told of as accepted. */
   readonly accepted: string[]
   readonly context: ObserverContext
+  readonly clock: SimulatedClock
+  readonly abort: () => void
   readonly end: () => void
 }
 
-/** The two sides of a thread without one: messages are passed on at once. `goesOn` is what the host answers. */
-async function stage(observer: FeedObserver, goesOn: (id: string) => boolean): Promise<Stage> {
+/**
+ * The two sides of a thread without one: messages are passed on at once. `goesOn` is what the host answers. The time of
+ * the thread moves by `stepMs` with each change that is accepted: the host is told of each, or of the first alone.
+ */
+async function stage(
+  observer: FeedObserver,
+  goesOn: (id: string) => boolean,
+  { stepMs = 1_000 }: { readonly stepMs?: number } = {},
+): Promise<Stage> {
   const module = resolveObserverModule(
     { observerModule: SCRIPTED, threads: 1 },
     { maxConcurrentObservers: 32 },
   )
+  const clock = new SimulatedClock()
   let nowMs = 0
   let thread: ThreadListener | undefined
   const threads = new ObserverThreads({
@@ -39,8 +44,7 @@ async function stage(observer: FeedObserver, goesOn: (id: string) => boolean): P
         make: () => observer,
         data: undefined,
         post: (message) => listener.onMessage(message),
-        // Told of each.
-        nowMs: () => (nowMs += 1_000),
+        nowMs: () => (nowMs += stepMs),
       })
       return {
         post: (message) => {
@@ -49,13 +53,15 @@ async function stage(observer: FeedObserver, goesOn: (id: string) => boolean): P
         terminate: () => {},
       }
     },
-    clock: systemClock,
+    clock,
     startTimeoutMs: 1_000,
     graceMs: 1_000,
     onThreadEnd: () => {},
   })
   const accepted: string[] = []
+  const aborting = new AbortController()
   const context = contextOf('lease', {
+    signal: aborting.signal,
     accepted: ({ id }) => {
       if (accepted.at(-1) !== id) accepted.push(id)
       return goesOn(id)
@@ -64,7 +70,7 @@ async function stage(observer: FeedObserver, goesOn: (id: string) => boolean): P
   const remote = threads.forLease<DocumentBody>().createObserver()
   await remote.open(context)
   const end = (): void => thread?.onExit({ exitCode: 1, error: new Error('out of memory') })
-  return { remote, accepted, context, end }
+  return { remote, accepted, context, clock, abort: () => aborting.abort(), end }
 }
 
 describe('PH-15 an observer in a thread', () => {
@@ -109,6 +115,53 @@ describe('PH-15 an observer in a thread', () => {
     end()
     await expect(call).rejects.toMatchObject({ code: 'ERR_OBSERVER_THREAD_ENDED' })
     expect(accepted).toEqual(['a', 'b'])
+  })
+
+  test('hangs, and the host knows what it had accepted: by itself, and when it aborts the call', async () => {
+    const on = Promise.withResolvers<void>()
+    const processChanges = async (
+      { accepted }: ObserverContext,
+      changes: readonly Change[],
+    ): Promise<void> => {
+      for (const change of changes.slice(0, 2)) accepted(change)
+      await on.promise
+      accepted(changes[2]!)
+      await new Promise(() => {})
+    }
+    const { remote, accepted, context, clock, abort, end } = await stage(
+      { processChanges },
+      () => true,
+      { stepMs: 0 },
+    )
+    const call = remote.processChanges(context, CHANGES)
+    await clock.advance(10)
+    expect(accepted).toEqual(['a', 'b'])
+    on.resolve()
+    await on.promise
+    abort()
+    expect(accepted).toEqual(['a', 'b', 'c'])
+    end()
+    await expect(call).rejects.toMatchObject({ code: 'ERR_OBSERVER_THREAD_ENDED' })
+  })
+
+  test('that was not told to stop has accepted all when it returns', async () => {
+    const rest = Promise.withResolvers<void>()
+    const processChanges = async (
+      { accepted }: ObserverContext,
+      [first]: readonly Change[],
+    ): Promise<void> => {
+      accepted(first!)
+      await rest.promise
+    }
+    let isStopping = false
+    const { remote, accepted, context, abort } = await stage({ processChanges }, () => !isStopping)
+    const call = remote.processChanges(context, CHANGES)
+    await Promise.resolve()
+    isStopping = true
+    abort()
+    rest.resolve()
+    await call
+    expect(accepted).toEqual(['a', 'd'])
   })
 
   test('that accepts where it may not gets the refusal of the host as its own failure', async () => {

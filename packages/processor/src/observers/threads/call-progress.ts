@@ -1,3 +1,6 @@
+/** How often a host looks, and is told, how far a call has come. */
+export const LOOK_MS = 10
+
 /**
  * How far one call in a thread has come. In shared memory: a thread that computes sees there that it is to stop, and what it has
  * accepted outlives it.
@@ -32,6 +35,18 @@ export class CallProgress {
     Atomics.store(this.cell, STOPPED, 1)
   }
 
+  /** The observer was told that it is to go no further: what it accepted is all that it did. */
+  get isHeeded(): boolean {
+    return Atomics.load(this.cell, HEEDED) === 1
+  }
+
+  /** In the thread, with each change that is accepted. Whether the observer is to go on. */
+  goesOn(): boolean {
+    if (!this.isStopped) return true
+    Atomics.store(this.cell, HEEDED, 1)
+    return false
+  }
+
   /** The observer takes one change after the other. */
   get isOneByOne(): boolean {
     return Atomics.load(this.cell, ONE_BY_ONE) === 1
@@ -47,4 +62,5 @@ export type ProgressCell = Int32Array<SharedArrayBuffer>
 const ACCEPTED = 0
 const STOPPED = 1
 const ONE_BY_ONE = 2
-const FIELDS = 3
+const HEEDED = 3
+const FIELDS = 4

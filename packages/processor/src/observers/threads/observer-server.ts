@@ -11,14 +11,11 @@ import {
   type BatchObserver,
 } from '../../feed-processing/batch-observer.ts'
 import { Acceptance } from '../../feed-processing/acceptance.ts'
-import { CallProgress } from './call-progress.ts'
+import { CallProgress, LOOK_MS } from './call-progress.ts'
 import type { ObserverMaker } from './observer-export.ts'
 import { portableThrown, thrownFromPortable, type PortableThrown } from './portable-error.ts'
 import { RemoteAbort } from './remote-abort.ts'
 import type { CallMessage, FromThread, ToThread } from './thread-messages.ts'
-
-/** How often the host is told of what is accepted in one call. */
-const TELL_MS = 10
 
 interface ServedObserver {
   /** Rejects when it could not be made. */
@@ -211,11 +208,11 @@ export class ObserverServer {
       if (progress === undefined) return true
       progress.accepted = count
       const nowMs = this.#nowMs()
-      if (nowMs >= toldMs + TELL_MS) {
+      if (nowMs >= toldMs + LOOK_MS) {
         toldMs = nowMs
         this.#post({ kind: 'accepted', call })
       }
-      return !progress.isStopped
+      return progress.goesOn()
     }
   }
 

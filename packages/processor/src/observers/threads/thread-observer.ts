@@ -10,7 +10,7 @@ import {
 } from '@tidemark/contracts'
 import { findDamage, portableChanges } from '@tidemark/contracts/internal'
 import type { BatchObserver } from '../../feed-processing/batch-observer.ts'
-import { CallProgress } from './call-progress.ts'
+import { CallProgress, LOOK_MS } from './call-progress.ts'
 import { ObserverThreadEndedError } from './observer-thread-ended-error.ts'
 import { RemoteObserver } from './remote-observer.ts'
 import type { ObserverAct } from './thread-messages.ts'
@@ -82,9 +82,22 @@ export class ThreadObserver<T extends DocumentBody> implements BatchObserver<T>,
         progress.stop()
       }
     }
+    const over = new AbortController()
+    let isFollowed = false
+    const follow = async (): Promise<void> => {
+      look()
+      if (isFollowed) return
+      isFollowed = true
+      await this.#follow(progress, look, over.signal)
+      isFollowed = false
+    }
+    // Before the call is given up.
+    context.signal.addEventListener('abort', look, { signal: over.signal })
     try {
-      await this.#call({ kind: 'processChanges', changes: portable, progress: cell }, context, look)
-      // One that was not told to stop has accepted all by its return.
+      const act = { kind: 'processChanges', changes: portable, progress: cell } as const
+      await this.#call(act, context, () => void follow())
+      // One that was not told to stop, or not in time, has accepted all by its return.
+      if (!progress.isHeeded) progress.accepted = changes.length
       if (progress.isStopped) look()
     } catch (error) {
       look()
@@ -92,9 +105,23 @@ export class ThreadObserver<T extends DocumentBody> implements BatchObserver<T>,
       if (errorCode(error) === 'ERR_STORE_DAMAGED') findDamage(changes)
       throw error
     } finally {
+      over.abort()
       this.#isOneByOne = progress.isOneByOne
     }
     if (refusal !== undefined) throw refusal.error
+  }
+
+  /** Looks as long as there is news: the thread tells of the first of it, and of the rest not at once. */
+  async #follow(progress: CallProgress, look: () => void, over: AbortSignal): Promise<void> {
+    try {
+      for (let known = 0; known < progress.accepted;) {
+        known = progress.accepted
+        await this.#parts.clock.sleep(LOOK_MS, over)
+        look()
+      }
+    } catch {
+      // The call is over.
+    }
   }
 
   async resynchronize(context: ObserverContext, resync: Resynchronization): Promise<void> {
