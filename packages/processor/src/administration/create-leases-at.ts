@@ -1,5 +1,6 @@
 import { FULL_RANGE, InvalidOptionError, feedRangeId, type NewLease } from '@tidemark/contracts'
 import { keysNotIn } from '../lease-stores/keys-not-in.ts'
+import { followFeed } from '../bootstrapping/follow-feed.ts'
 import { whileRangesChange } from '../bootstrapping/while-ranges-change.ts'
 import { cutLease, type WantedPosition } from './cut-lease.ts'
 import { feedModeOf } from './feed-mode-of.ts'
@@ -43,6 +44,7 @@ export async function createLeasesAt(
     return { leaseId: feedRangeId(range), range, fromLsn: undefined, toLsn: checkpoint.lsn }
   })
   if (purpose === 'preview') return moves
+  await followFeed(await group.read(signal), { feed, group }, signal)
   const created = await group.create(next, signal)
   const own = new Map(next.map(({ range, checkpoint }) => [feedRangeId(range), checkpoint]))
   const isOurs = created.every(

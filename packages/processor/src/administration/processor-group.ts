@@ -25,7 +25,7 @@ import {
   type OptionRules,
 } from '@tidemark/contracts/internal'
 import {
-  followFeed,
+  claimFeed,
   groupFeedOf,
   otherFeedOf,
   refuseOtherFeed,
@@ -282,12 +282,11 @@ export class ProcessorGroup implements AsyncDisposable {
     const parts = this.#parts({ group, feed, purpose })
     const waiting = signal ?? new AbortController().signal
     const present = await group.read(signal)
-    if (purpose === 'move') await followFeed(present, { feed, group }, signal)
-    else await refuseOtherFeed(present, { feed, group: this.group }, signal)
+    const own = await refuseOtherFeed(present, { feed, group: this.group }, signal)
     if (present.leases.length === 0) {
       const created = await createLeasesAt(wanted, parts, waiting)
       if (created !== 'lost') return created
-    }
+    } else if (purpose === 'move') await claimFeed(present, { own, group }, signal)
     return movePositions(wanted, parts, waiting)
   }
 

@@ -23,6 +23,15 @@ export async function followFeed<T extends DocumentBody>(
   signal: AbortSignal | undefined,
 ): Promise<GroupFeed | undefined> {
   const own = await refuseOtherFeed(snapshot, { feed, group: group.group }, signal)
+  return claimFeed(snapshot, { own, group }, signal)
+}
+
+/** The second half of `followFeed`: after everything that may refuse the feed that a new group is to follow. */
+export async function claimFeed(
+  snapshot: Followed,
+  { own, group }: { readonly own: GroupFeed | undefined; readonly group: LeaseGroup },
+  signal: AbortSignal | undefined,
+): Promise<GroupFeed | undefined> {
   if (own === undefined || snapshot.feed !== undefined) return own
   const noted = await group.claimFeed?.(own, { signal })
   if (noted === undefined || noted.rid === own.rid) return noted

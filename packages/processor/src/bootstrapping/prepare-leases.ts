@@ -14,7 +14,7 @@ import {
   type SourceRange,
   type StartPosition,
 } from '@tidemark/contracts'
-import { followFeed } from './follow-feed.ts'
+import { claimFeed, refuseOtherFeed } from './follow-feed.ts'
 import type { LeaseMirror } from './lease-mirror.ts'
 import { loseDamagedLeases } from './lose-damaged-leases.ts'
 import type { PreparedLeases } from './prepared-leases.ts'
@@ -73,7 +73,7 @@ async function prepareOnce<T extends DocumentBody>(
   if (newToken !== undefined) await group.discard(newToken, signal)
   const snapshot = await group.read(signal)
   const { leases, generation } = snapshot
-  const followed = await followFeed(snapshot, options, signal)
+  const own = await refuseOtherFeed(snapshot, { feed, group: group.group }, signal)
   const isLost = leases.length === 0 && told.length > 0 && newToken === undefined
   if (snapshot.isEmptied === true && !isLost) throw emptied(group.group, feed)
   // Checked even where stored leases win: a wrong continuation is a mistake either way.
@@ -92,6 +92,8 @@ async function prepareOnce<T extends DocumentBody>(
   const lost = leases.length > 0 && (await loseDamagedLeases(leases, { ...options, keys }, signal))
   if (lost) return lost
   const next = isNeeded ? await startingLeases(present, options, signal) : []
+  // A start that is refused leaves no claim behind.
+  const followed = await claimFeed(snapshot, { own, group }, signal)
   const areNew = leases.length === 0
   const prepared = areNew ? await group.create(next, signal) : leases
   if (partitionKeyRangeId !== undefined) refuseOthers(prepared, present, partitionKeyRangeId)

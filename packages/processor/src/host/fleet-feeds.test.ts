@@ -11,7 +11,7 @@ import { ProcessorGroup } from '../administration/processor-group.ts'
 import { DocumentLeaseStore } from '../lease-stores/documents/document-lease-store.ts'
 import { ChangeFeedProcessorHost } from './change-feed-processor-host.ts'
 import { fleetsWith } from './fleets.fixture.ts'
-import type { HostOptions } from './host-options.ts'
+import type { FeedOptions, HostOptions } from './host-options.ts'
 
 const newFleet = fleetsWith({ ranges: 4 })
 const OTHER = { code: 'ERR_GROUP_OF_OTHER_FEED' }
@@ -35,7 +35,7 @@ function write(feed: FakeFeed, count = 20): void {
 function hostOn(
   { clock, leases }: Fleet,
   feed: ChangeFeedSource<FakeDocument>,
-  hostOptions: HostOptions = {},
+  options: { readonly hostOptions?: HostOptions; readonly feedOptions?: FeedOptions } = {},
 ) {
   const seen = new Set<string>()
   const host = new ChangeFeedProcessorHost<FakeDocument>({
@@ -44,7 +44,7 @@ function hostOn(
     leases,
     clock,
     feedOptions: { startFromBeginning: true },
-    hostOptions,
+    ...options,
     logger: false,
   })
   const register = (): Promise<void> =>
@@ -86,6 +86,25 @@ describe.each(STORES)('a group follows one feed, with leases in $name', ({ optio
     await fleet.run(Promise.all(hosts.map(({ host }) => host.unregisterObservers())))
   })
 
+  test('LE-17 a feed is not followed by a group whose start at it was refused', async () => {
+    const fleet = newFleet(options)
+    const { leases, clock } = fleet
+    const other = new FakeFeed({ clock, identity: 'rid-2' })
+    const wrong = hostOn(fleet, other, { feedOptions: { startContinuation: 'of another' } })
+    await expect(fleet.run(wrong.register())).rejects.toMatchObject({
+      code: 'ERR_INVALID_CONTINUATION',
+    })
+    await using group = new ProcessorGroup({ leases, group: 'group', feed: other, clock })
+    const position = { range: '-FF', continuation: 'of another', lsn: 1 }
+    const snapshot = { format: 'tidemark-positions-1', group: 'group', takenAtMs: 0 } as const
+    await expect(
+      fleet.run(group.restore({ ...snapshot, positions: [position] })),
+    ).rejects.toMatchObject({ code: 'ERR_INVALID_CONTINUATION' })
+    write(fleet.feed)
+    await fleet.start('a')
+    await fleet.until(() => fleet.isDrained())
+  })
+
   test('LE-17 a collection that was created again takes over no position: its group begins when it is told to', async () => {
     const fleet = newFleet(options)
     write(fleet.feed)
@@ -99,11 +118,11 @@ describe.each(STORES)('a group follows one feed, with leases in $name', ({ optio
     )
     // No LSN of the old one counts as read in the new one: pending deletes would be purged for it.
     expect(again.positions.reports).toEqual([])
-    const begun = hostOn(fleet, again, { discardExistingLeases: 'new orders' })
+    const begun = hostOn(fleet, again, { hostOptions: { discardExistingLeases: 'new orders' } })
     await fleet.run(begun.register())
     await fleet.until(() => begun.seen.size === 20)
     await fleet.run(begun.host.unregisterObservers())
-    const restarted = hostOn(fleet, again, { discardExistingLeases: 'new orders' })
+    const restarted = hostOn(fleet, again, { hostOptions: { discardExistingLeases: 'new orders' } })
     await fleet.run(restarted.register())
     write(again)
     await fleet.until(() => restarted.seen.size === 20)
