@@ -1,4 +1,5 @@
 -- claim-feed: notes which feed the group follows, iff nobody has yet, or the one that is noted is to be replaced.
+-- Of a group with leases also that it was given some.
 --
 -- KEYS, ARGV[1..3]  see prelude.lua
 -- ARGV[4]           the feed (JSON, see prelude.lua)
@@ -8,6 +9,8 @@
 --                   replaced, mv rises, publishes
 local group, failure = open_group()
 if failure then return failure end
+-- An older release did not note that it gave them.
+if has_leases() then redis.call('HSET', meta, 'given', '1') end
 local noted = redis.call('HGET', meta, 'feed')
 if noted and cjson.decode(noted).rid ~= ARGV[5] then return noted end
 redis.call('HSET', meta, 'feed', ARGV[4])

@@ -8,12 +8,6 @@
 -- guarantees        all of the set or nothing of it; losers get the winner's
 local group, failure = open_group()
 if failure then return failure end
-local function has_leases()
-  for _, id in ipairs(redis.call('HKEYS', checkpoints)) do
-    if parse_range(id) and is_checkpoint(redis.call('HGET', checkpoints, id)) then return true end
-  end
-  return false
-end
 local digest = redis.sha1hex(ARGV[4])
 if ARGV[4] ~= '[]' and not has_leases() then
   local leases = cjson.decode(ARGV[4])

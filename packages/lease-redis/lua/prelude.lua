@@ -141,6 +141,13 @@ local function is_checkpoint(value)
   return lsn and tonumber(lsn) <= 9007199254740991
 end
 
+local function has_leases()
+  for _, id in ipairs(redis.call('HKEYS', checkpoints)) do
+    if parse_range(id) and is_checkpoint(redis.call('HGET', checkpoints, id)) then return true end
+  end
+  return false
+end
+
 -- Whether the leases cover keys exactly once, and how many leases there are. ARGV has, from `from` on, the first key of
 -- each range and the one after its last; no two ranges touch. From lease to lease through all of them: each is met once,
 -- and none is left.
@@ -204,9 +211,9 @@ local function group_data(group, known_leases, known_count, known_targets)
   local fields = hash(meta)
   local named = are_named(fields)
   local leases_name, targets_name = named and fields.lt or '', named and fields.tt or ''
-  local has_leases = known_leases ~= '' and known_leases == leases_name
+  local knows_leases = known_leases ~= '' and known_leases == leases_name
     and redis.call('HLEN', checkpoints) == tonumber(known_count)
-  local has_targets = known_targets ~= '' and known_targets == targets_name
+  local knows_targets = known_targets ~= '' and known_targets == targets_name
   local function table_of(key, known)
     return known and '' or cjson.encode(redis.call('HGETALL', key))
   end
@@ -217,9 +224,9 @@ local function group_data(group, known_leases, known_count, known_targets)
     redis.call('HGETALL', profiles),
     redis.call('HGETALL', beats),
     leases_name, targets_name,
-    table_of(owners, has_leases),
-    table_of(checkpoints, has_leases),
-    table_of(targets, has_targets),
+    table_of(owners, knows_leases),
+    table_of(checkpoints, knows_leases),
+    table_of(targets, knows_targets),
     fields.feed or '', fields.given or '',
   }
 end

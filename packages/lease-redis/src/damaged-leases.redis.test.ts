@@ -77,3 +77,23 @@ test('notes are kept also where somebody wrote over their numbers', async () => 
     redis.disconnect()
   }
 })
+
+test('a group that an older release gave leases is known to have had some once its feed is noted', async () => {
+  await using server = await startRedisServer()
+  const redis = new Redis(server.port, server.host)
+  try {
+    const group = await new RedisLeaseStore(redis, { allowVolatile: true }).openGroup('group')
+    await group.create(newLeases(2))
+    await redis.hdel('tidemark:leases:{group}:m', 'given')
+    await group.claimFeed?.({ rid: 'rid', name: 'shop/orders' })
+    expect((await group.read()).isEmptied).toBeUndefined()
+    await redis.del('tidemark:leases:{group}:c')
+    expect(await group.read()).toMatchObject({ isEmptied: true, leases: [] })
+    await group.discard('x')
+    await group.claimFeed?.({ rid: 'rid', name: 'shop/orders' })
+    expect((await group.read()).isEmptied).toBeUndefined()
+    await group.close()
+  } finally {
+    redis.disconnect()
+  }
+})
