@@ -80,7 +80,8 @@ describe('the feed of a container', () => {
   test('has nothing of our gateway, so that nobody relies on it', async () => {
     await using all = await open()
     const { feed } = all
-    expect(feed.supports).toEqual({ waiting: false, childrenCarryParentChanges: true })
+    const supports = { waiting: false, childrenCarryParentChanges: true, allVersions: true }
+    expect(feed.supports).toEqual(supports)
     for (const name of ['positions', 'waitForChanges', 'measureLag']) {
       expect(name in feed).toBe(false)
     }

@@ -1,3 +1,4 @@
+import { errorCode } from '@tidemark/contracts'
 import { Store, type Collection, type MaintenanceMode } from '@tidemark/store'
 import { openEngineAt, type StorePlace } from '../store-place.ts'
 
@@ -48,15 +49,27 @@ export async function openFeatureStore({
   const engine = await openEngineAt(place, { segmentSlots: SEGMENT_SLOTS })
   const store = await Store.open({ engine, maintenance })
   const database = await store.createDatabaseIfNotExists('crash')
-  const documents = await database.createCollectionIfNotExists<FeatureDocument>({
-    id: 'documents',
-    partitionKey: '/lane',
-    partitionCount: PARTITIONS,
-    defaultTtl: FIRST_DEFAULT_TTL,
-    pendingDeletes: { retentionSeconds: RETENTION_SECONDS, waitFor: [WAITING_GROUP] },
-    allVersions: { retentionSeconds: LOG_RETENTION_SECONDS, previousImages: true },
-  })
+  // One that exists has the settings that a writer gave it since.
+  const documents = database.collection<FeatureDocument>('documents')
+  await ignoringExists(() =>
+    database.createCollection({
+      id: 'documents',
+      partitionKey: '/lane',
+      partitionCount: PARTITIONS,
+      defaultTtl: FIRST_DEFAULT_TTL,
+      pendingDeletes: { retentionSeconds: RETENTION_SECONDS, waitFor: [WAITING_GROUP] },
+      allVersions: { retentionSeconds: LOG_RETENTION_SECONDS, previousImages: true },
+    }),
+  )
   return { store, documents, [Symbol.asyncDispose]: () => store.close() }
+}
+
+async function ignoringExists(create: () => Promise<unknown>): Promise<void> {
+  try {
+    await create()
+  } catch (error) {
+    if (errorCode(error) !== 'ERR_EXISTS') throw error
+  }
 }
 
 /** Names a document over all lanes. */
