@@ -229,17 +229,18 @@ export class Delivery<T extends DocumentBody> {
     try {
       const call = this.#observed(piece, (its) => observer.processChanges(its, piece))
       const outcome = await calls.once(context, call, { changes: piece, prepare })
+      // What is accepted from now on, or told of a position, is too late.
+      acceptance.end()
+      over?.abort()
       const isWhole = outcome.kind === 'done' && !acceptance.isStopped
       const accepted = isWhole ? to - from : acceptance.count
       batch.accepted = Math.max(batch.accepted, from + accepted)
       if (outcome.kind === 'done') calls.succeeded(batch)
       else this.#tellOfAbort(outcome, changes.slice(from + accepted, to))
       // Before a pause, or the end: neither repeats what is accepted.
-      if (!isWhole) await this.#reach(batch, () => true)
+      if (!isWhole) await this.#reach(batch)
       return { kind: 'called', outcome, accepted, isFirst: observer.isOneByOne === true }
     } finally {
-      acceptance.end()
-      over?.abort()
       lane?.leave()
     }
   }
@@ -287,16 +288,15 @@ export class Delivery<T extends DocumentBody> {
     try {
       while (batch.accepted > batch.reached) {
         await clock.sleep(keeper.followMs, over)
-        // Afterwards its tries are stored, and no position that is older than they.
-        if (!(await this.#reach(batch, () => !over.aborted))) return
+        if (!(await this.#reach(batch, over))) return
       }
     } catch {
       // The call is over.
     }
   }
 
-  /** Moves the position behind what is accepted of a page. False where none can be told. */
-  async #reach(batch: BatchInHand<T>, isWanted: () => boolean): Promise<boolean> {
+  /** Moves the position behind what is accepted of a page. False where none can be told, or too late: then one further on is told. */
+  async #reach(batch: BatchInHand<T>, over?: AbortSignal): Promise<boolean> {
     const { keeper, ending } = this.#parts
     const { page } = batch
     if (page === undefined || !keeper.isAutomatic) return false
@@ -307,7 +307,7 @@ export class Delivery<T extends DocumentBody> {
       position ??= await this.#positionBefore(page, accepted)
     })()
     await ending.untilSettled(asked, () => ending.graceIsOver)
-    if (position === undefined || !isWanted()) return false
+    if (position === undefined || over?.aborted === true) return false
     const keepsTries = batch.triedFrom !== undefined && batch.triedFrom >= accepted
     keeper.done(position, accepted - batch.reached, keepsTries)
     batch.reached = accepted

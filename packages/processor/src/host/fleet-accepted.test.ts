@@ -264,6 +264,38 @@ describe('changes that an observer has accepted', () => {
     await fleet.end()
   })
 
+  test('PH-15 PH-5 do not come again because a feed told an earlier position last', async () => {
+    const fleet = filled({ retryDelayMs: 30_000, retryMaxDelayMs: 30_000 })
+    const { positionAt } = fleet.feed
+    const askedFor: number[] = []
+    const slowAtFirst: typeof positionAt = async (request) => {
+      askedFor.push(request.lsn)
+      if (askedFor.length === 1) await fleet.clock.sleep(5_000, never)
+      return positionAt!.call(fleet.feed, request)
+    }
+    Object.defineProperty(fleet.feed, 'positionAt', { value: slowAtFirst })
+    const done: number[] = []
+    let failed = 0
+    const handle: Handler = async (_context, { lsn }) => {
+      await fleet.clock.sleep(20, never)
+      if (lsn !== 20) return
+      failed += 1
+      throw POISON
+    }
+    const a = await start(fleet, 'a', 'processChange', noting(done, handle))
+    await fleet.until(() => failed === 1)
+    await fleet.advance(10_000)
+    // The fault happened: two were asked for, and the one behind was told first.
+    expect(askedFor).toEqual([expect.any(Number), 19])
+    expect(askedFor[0]).toBeLessThan(19)
+    expect(a.host.health().leases[0]?.processedLsn).toBe(19)
+    await fleet.run(a.host.unregisterObservers())
+    await start(fleet, 'b', 'processChange', noting(done))
+    await fleet.until(() => done.includes(CHANGES))
+    expect(done).toEqual(all)
+    await fleet.end()
+  })
+
   test('PH-15 PH-11 of a feed that has no positions in a page are not cut by a stop', async () => {
     const fleet = newFleet({ measuring: false })
     for (let n = 0; n < CHANGES; n += 1) fleet.feed.append('key')
