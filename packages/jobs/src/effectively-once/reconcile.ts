@@ -1,5 +1,4 @@
 import {
-  FULL_RANGE,
   errorCode,
   lsn,
   rangeContainsEpk,
@@ -46,9 +45,9 @@ export function reconciler<T extends DocumentBody>(
   },
 ): Reconcile | undefined {
   if (!isCollection<T>(source)) return undefined
-  // Whoever has a range, and however many do this at a time, the LSNs decide: there is nobody to fence.
-  const owner = { group: 'reconcile', range: FULL_RANGE, epoch: 1, hostName } as const
   const reconcile: Reconcile['within'] = async (within, signal) => {
+    // Whoever has a range, and however many do this at a time, the LSNs decide: there is nobody to fence.
+    const owner = { group: 'reconcile', range: within, epoch: 1, hostName } as const
     const { version } = (await source.readRecord()).definition.partitionKey
     for await (const documents of writer.remembered()) {
       const positions = await newestPositions(source, { within, signal })
