@@ -54,7 +54,7 @@ export {
   type DocumentVersion,
 } from './documents/document-stamp.ts'
 export { patchUnderCondition } from './documents/patch-under-condition.ts'
-export { epkPrefixRange, evenRanges } from './partition-key/effective-partition-key.ts'
+export { epkPrefixRange, evenRanges, shortBound } from './partition-key/effective-partition-key.ts'
 export { murmur3x64, murmur3x86 } from './partition-key/murmur3.ts'
 export {
   extractPartitionKey,

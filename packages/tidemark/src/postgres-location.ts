@@ -1,4 +1,5 @@
 import { InvalidOptionError } from '@tidemark/contracts'
+import { hideCredentials } from '@tidemark/contracts/internal'
 
 /** A store on PostgreSQL, from one text. */
 export interface PostgresLocation {
@@ -27,16 +28,13 @@ export function postgresLocation(text: string): PostgresLocation | undefined {
   return { url: url.href, schema }
 }
 
-/** As in `postgres//user:password@host`. */
-const HAS_PASSWORD = /\/\/[^/]*:[^/]*@/
-
 /**
  * Throws ERR_INVALID_OPTION for a URL where the path of a folder is expected: a mistyped `postgre://user:password@…`
  * must not become the name of a folder.
  */
 export function refuseOtherUrl(text: string): void {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]
-  if (scheme === undefined && HAS_PASSWORD.test(text)) {
+  if (scheme === undefined && hideCredentials(text) !== text) {
     throw new InvalidOptionError(
       'a store is a folder or a postgres:// URL; the path of a folder must not have a password in it',
     )

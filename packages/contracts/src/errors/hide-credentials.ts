@@ -5,17 +5,32 @@
  */
 export function hideCredentials(text: string): string {
   return text
-    .replaceAll(IN_URL, '$1…@')
-    .replaceAll(WITHOUT_COLON, '//…@')
+    .replaceAll(/\S+/g, withoutUser)
+    .replaceAll(/\/\/[^\s/]+/g, withoutMistypedUser)
     .replaceAll(BY_NAME, '$1…')
 }
 
-/** The URLs of files have no credentials, and packages in stack traces have an @ in their paths. */
-const IN_URL = /\b((?!file:)[a-z][a-z0-9+.-]{0,40}:\/\/)\S*@/gi
+/** In the query of a URL, and in connection strings of PostgreSQL and Azure. A quote that is never closed hides the rest. */
+const BY_NAME = /(password=|pwd=|AccountKey=|SharedAccessKey=)(?:'[^']*'?|"[^"]*"?|[^&;\s'"]*)/gi
 
-/** Mistyped, as in `redis//user:password@host`. */
-const WITHOUT_COLON = /\/\/[^\s/]*:[^\s/]*@/g
+/** Up to the last @: a password may have some, and slashes. */
+function withoutUser(word: string): string {
+  const at = word.lastIndexOf('@')
+  for (let from = 0; ;) {
+    const scheme = word.indexOf('://', from)
+    if (scheme === -1 || scheme > at) return word
+    from = scheme + '://'.length
+    // The URLs of files have no credentials, and packages in stack traces have an @ in their paths.
+    if (!IS_FILE.test(word.slice(Math.max(scheme - 'file'.length - 1, 0), scheme))) {
+      return `${word.slice(0, from)}…${word.slice(at)}`
+    }
+  }
+}
 
-/** In the query of a URL, and in connection strings of PostgreSQL and Azure. */
-const BY_NAME =
-  /\b((?:ssl)?password=|pwd=|AccountKey=|SharedAccessKey=)(?:'[^']*'|"[^"]*"|[^&;\s'"]*)/gi
+const IS_FILE = /(?:^|[^a-z\d+.-])file$/i
+
+/** Without a colon, as in `redis//user:password@host`. */
+function withoutMistypedUser(authority: string): string {
+  const at = authority.lastIndexOf('@')
+  return authority.slice(0, Math.max(at, 0)).includes(':') ? `//…${authority.slice(at)}` : authority
+}

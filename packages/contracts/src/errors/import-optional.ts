@@ -1,5 +1,5 @@
 import { errorCode } from './coded-error.ts'
-import { MissingPackageError } from './missing-package-error.ts'
+import { MissingPackageError, packageName } from './missing-package-error.ts'
 
 /**
  * What `load` imports. Name every package that it needs and that may be missing, with the version that users should
@@ -16,7 +16,7 @@ export async function importOptional<Module>(
   } catch (cause) {
     const missing = missingPackage(cause)
     // Something else that is missing is an installation that broke: its own message says more.
-    if (!packages.some((name) => name.replace(/(?<=.)@.*/, '') === missing)) throw cause
+    if (!packages.some((name) => packageName(name) === missing)) throw cause
     throw new MissingPackageError(packages, { cause })
   }
 }

@@ -16,8 +16,14 @@ export class MissingPackageError extends CodedError {
 
   constructor(packages: readonly string[], options?: ErrorOptions) {
     const what = packages.length === 1 ? 'the package' : 'the packages'
-    const names = LIST.format(packages.map((name) => name.replace(/(?<=.)@.*/, '')))
+    const names = LIST.format(packages.map(packageName))
     super(`this needs ${what} ${names}: npm install ${packages.join(' ')}`, options)
     this.packages = packages
   }
+}
+
+/** Without the version; a scope begins with an @ of its own. */
+export function packageName(wanted: string): string {
+  const at = wanted.indexOf('@', 1)
+  return at === -1 ? wanted : wanted.slice(0, at)
 }

@@ -87,9 +87,15 @@ function boundsV2(
   return Array.from({ length: count - 1 }, (_, index) => {
     const at = min + ((end - min) * BigInt(index + 1)) / BigInt(count)
     const text = at.toString(16).toUpperCase().padStart(digits, '0')
-    // The digits of further components say nothing as long as the first differs.
-    return text.slice(0, 32) + text.slice(32).replace(/(?:00)+$/, '')
+    return shortBound(text)
   })
+}
+
+/** A shorter text sorts the same: the digits of further components say nothing as long as the first differs. */
+export function shortBound(epk: string): string {
+  let end = epk.length
+  while (end > 32 && epk.endsWith('00', end)) end -= 2
+  return epk.slice(0, end)
 }
 
 const FINEST_PARTS_V1 = 65_536

@@ -49,7 +49,7 @@ export function partitionKeyDefinition(
 export function partitionKeyPathSegments(path: string): readonly string[] {
   const segments: string[] = []
   for (let at = 0; at < path.length || segments.length === 0;) {
-    const segment = /\/(?:"((?:[^"\\]|\\.)+)"|'((?:[^'\\]|\\.)+)'|([^/"'][^/]*))(?=\/|$)/y
+    const segment = /\/(?:"((?:[^"\\]|\\.)+)"|'((?:[^'\\]|\\.)+)'|([^/"'][^/]*))/y
     segment.lastIndex = at
     const match = segment.exec(path)
     if (match === null) {

@@ -218,11 +218,18 @@ function failureOf({ status, body, header }: WireAnswer): Parameters<typeof erro
   return {
     status,
     substatus: numberOf(header(HEADER.substatus)),
-    message: text.replace(/\s*ActivityId: \S+\s*$/, ''),
+    message: withoutActivityId(text),
     retryAfterMs: numberOf(header(HEADER.retryAfterMs)),
     code: header(OWN_HEADER.errorCode),
     detail: header(OWN_HEADER.errorDetail),
   }
+}
+
+/** The service puts it at the end of its messages. */
+function withoutActivityId(message: string): string {
+  const at = message.lastIndexOf('ActivityId: ')
+  const isLast = at !== -1 && !/\S\s+\S/.test(message.slice(at + 'ActivityId: '.length))
+  return isLast ? message.slice(0, at).trimEnd() : message
 }
 
 function numberOf(text: string | undefined): number | undefined {

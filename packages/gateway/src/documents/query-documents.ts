@@ -29,7 +29,7 @@ import { answerAllDocuments } from './read-all-documents.ts'
 import { assertSession } from './session-check.ts'
 
 /** A query for whole documents without a condition: their texts go out as they are. */
-const WHOLE_DOCUMENTS = /^\s*SELECT\s+\*\s+FROM\s+[A-Z_]\w*\s*;?\s*$/i
+const WHOLE_DOCUMENTS = /^\s*SELECT\s+\*\s+FROM\s+[A-Z_]\w*\s*(?:;\s*)?$/i
 
 /** POST …/docs as a query, over the whole container unless headers narrow it. */
 export const queryDocuments: Operation = async (request, context) => {

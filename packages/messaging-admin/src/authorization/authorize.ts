@@ -1,6 +1,6 @@
 import { UnauthorizedAccessError } from '@tidemark/messaging'
 import { permits, type AccessPolicies, type AccessRight } from '@tidemark/messaging/front'
-import { decodedPath } from '../descriptions/destination.ts'
+import { decodedPath, withoutOuterSlashes } from '../descriptions/destination.ts'
 import type { ResourceAddress } from '../resources/resource-address.ts'
 
 /**
@@ -35,7 +35,7 @@ export function authorize(
   // Clients sign the path as they send it, or without percent signs.
   const paths = [rawPath, decodedPath(rawPath) ?? rawPath]
   const isPermitted = paths.some((path) =>
-    permits(claims, { right, path: path.replaceAll(/^\/+|\/+$/g, ''), nowMs }),
+    permits(claims, { right, path: withoutOuterSlashes(path), nowMs }),
   )
   if (isPermitted) return
   throw new UnauthorizedAccessError(

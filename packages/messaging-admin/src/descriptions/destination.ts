@@ -14,8 +14,8 @@ export function readDestination({ name, text }: XmlElement): string {
   const given = text.trim()
   const address = ADDRESS.exec(given)
   if (address === null) return given
-  const path = decodedPath(address[1] ?? '')?.replaceAll(/^\/+|\/+$/g, '')
-  if (path !== undefined && path !== '') return path
+  const path = withoutOuterSlashes(decodedPath(address[1] ?? '') ?? '')
+  if (path !== '') return path
   throw new InvalidRequestError(
     `${name} must be the address of a queue or topic, got ${describeValue(text)}.`,
   )
@@ -24,6 +24,13 @@ export function readDestination({ name, text }: XmlElement): string {
 /** The address that clients know a destination by. `host` is where they reach this namespace. */
 export function destinationAddress(path: string | undefined, host: string): string | undefined {
   return path === undefined ? undefined : `sb://${host}/${path}`
+}
+
+export function withoutOuterSlashes(path: string): string {
+  let [begin, end] = [0, path.length]
+  while (path[begin] === '/') begin++
+  while (end > begin && path[end - 1] === '/') end--
+  return path.slice(begin, end)
 }
 
 /** Without percent signs; undefined for what was not encoded rightly. */

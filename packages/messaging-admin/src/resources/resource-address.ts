@@ -1,6 +1,6 @@
 import type { SubscriptionName } from '@tidemark/messaging'
 import { InvalidRequestError } from '../errors/invalid-request-error.ts'
-import { decodedPath } from '../descriptions/destination.ts'
+import { decodedPath, withoutOuterSlashes } from '../descriptions/destination.ts'
 
 /** What the path of a URL names. Names of queues and topics may have slashes. */
 export type ResourceAddress =
@@ -15,10 +15,11 @@ export type ResourceAddress =
 
 /** Undefined where nothing can be. @throws ERR_INVALID_REQUEST for a path that is not encoded rightly */
 export function parseAddress(rawPath: string): ResourceAddress | undefined {
-  const path = decodedPath(rawPath)?.replaceAll(/^\/+|\/+$/g, '')
-  if (path === undefined) {
+  const decoded = decodedPath(rawPath)
+  if (decoded === undefined) {
     throw new InvalidRequestError('The path of the URL is not percent-encoded rightly.')
   }
+  const path = withoutOuterSlashes(decoded)
   const segments = path.split('/')
   const at = segments.findIndex((segment) => isWord(segment, 'subscriptions'))
   if (at >= 1) return withinTopic(segments.slice(0, at).join('/'), segments.slice(at + 1))

@@ -1,5 +1,5 @@
 import { type FeedRange, type PartitionKeyDefinition } from '@tidemark/contracts'
-import { evenRanges } from '@tidemark/contracts/internal'
+import { evenRanges, shortBound } from '@tidemark/contracts/internal'
 
 /** Bytes of one component's hash, from version 2 on. */
 const HASH_BYTES = 16
@@ -24,11 +24,7 @@ export function middleOfRange(
   const end = firstKey(range.maxExclusive, digits)
   const middle = (min + (end < spaceEnd ? end : spaceEnd)) >> 1n
   if (middle <= min) return undefined
-  const text = middle.toString(16).toUpperCase().padStart(digits, '0')
-  // A shorter text sorts the same and is easier to read.
-  const hash = text.slice(0, 2 * HASH_BYTES)
-  const rest = text.slice(2 * HASH_BYTES).replace(/(?:00)+$/, '')
-  const at = hash + rest
+  const at = shortBound(middle.toString(16).toUpperCase().padStart(digits, '0'))
   return range.minInclusive < at && at < range.maxExclusive ? at : undefined
 }
 

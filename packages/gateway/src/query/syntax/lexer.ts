@@ -6,7 +6,7 @@ import type { Token } from './token.ts'
 
 /** Of a token, with what the parser makes of it. */
 const TOKEN_STEPS = 20
-const BLANKS = /(?:\s|--[^\n]*|\/\*[^]*?\*\/)+/y
+const SPACES = /\s+/y
 const WORD = /[\p{L}_][\p{L}\p{N}_]*/uy
 const PARAMETER = /@[\p{L}\p{N}_]+/uy
 const NUMBER = /0[xX][\da-fA-F]+|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?/y
@@ -46,10 +46,16 @@ export function tokenize(text: string, budget?: QueryBudget): Token[] {
 }
 
 function skipBlanks(text: string, offset: number): number {
-  const end = offset + match(BLANKS, text, offset).length
-  // Refused at once: looking for the end of each of many would take quadratic time.
-  if (text.startsWith('/*', end)) throw badQueryAt(text, end, 'a comment without its end begins')
-  return end
+  for (let at = offset; ;) {
+    at += match(SPACES, text, at).length
+    const close = text.startsWith('--', at) ? '\n' : text.startsWith('/*', at) ? '*/' : undefined
+    if (close === undefined) return at
+    const end = text.indexOf(close, at + '--'.length)
+    if (end === -1 && close === '*/') {
+      throw badQueryAt(text, at, 'a comment without its end begins')
+    }
+    at = end === -1 ? text.length : end + close.length
+  }
 }
 
 /** What a sticky expression finds right there, else an empty text. */

@@ -100,6 +100,12 @@ export function redisSortedSetSink<T extends DocumentBody>(
   return new RedisSortedSetSink(options)
 }
 
+/** A key with a hash tag of its own stays in that slot. Redis looks at the first braces only. */
+function hasHashTag(key: string): boolean {
+  const begin = key.indexOf('{')
+  return begin !== -1 && key.indexOf('}', begin) > begin + 1
+}
+
 class RedisSortedSetSink<T extends DocumentBody> implements Sink<SinkEntry<T>> {
   readonly ordersVersions = true
   readonly #options: RedisSortedSetSinkOptions<T>
@@ -109,8 +115,7 @@ class RedisSortedSetSink<T extends DocumentBody> implements Sink<SinkEntry<T>> {
 
   constructor(options: RedisSortedSetSinkOptions<T>) {
     const { key, tombstoneSeconds = DEFAULT_TOMBSTONE_SECONDS } = options
-    // A key with a hash tag of its own stays in that slot.
-    const tagged = /\{[^}]+\}/.test(key) ? key : `{${key}}`
+    const tagged = hasHashTag(key) ? key : `{${key}}`
     this.#options = options
     this.#keys = [key, `${tagged}:versions`, `${tagged}:deleted`]
     this.#feedKey = `${tagged}:feed`

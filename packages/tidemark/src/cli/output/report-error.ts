@@ -11,5 +11,6 @@ export function errorLine(error: unknown): string {
 
 /** Without line ends, control characters and passwords. */
 export function oneLine(text: string): string {
-  return visible(hideCredentials(text.trim().replaceAll(/\s*\n\s*/g, ' ')))
+  const lines = text.split('\n').map((line) => line.trim())
+  return visible(hideCredentials(lines.filter((line) => line !== '').join(' ')))
 }

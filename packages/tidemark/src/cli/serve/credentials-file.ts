@@ -16,9 +16,10 @@ export async function readCredentials(file: string | undefined): Promise<Credent
     throw new InputError(`--credentials-file ${file} cannot be read: ${reason}`, { cause })
   }
   const found = { basic: new Array<string>(), bearer: new Array<string>() }
-  for (const [index, line] of text.split(/\r?\n/).entries()) {
-    if (/^\s*(?:#|$)/.test(line)) continue
-    const [, scheme, value = ''] = /^\s*(basic|bearer)\s+(\S.*?)\s*$/i.exec(line) ?? []
+  for (const [index, given] of text.split('\n').entries()) {
+    const line = given.trim()
+    if (line === '' || line.startsWith('#')) continue
+    const [, scheme, value = ''] = /^(basic|bearer)\s+(\S.*)$/i.exec(line) ?? []
     const isBasic = scheme?.toLowerCase() === 'basic'
     if (scheme === undefined || (isBasic ? !/^[^:]+:./.test(value) : /\s/.test(value))) {
       throw new InputError(
