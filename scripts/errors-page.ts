@@ -25,7 +25,7 @@ The command adds two codes: \`ERR_USAGE\` (exit code 2: the arguments cannot be 
 The [page](guide/page.md) and what is served beside it add, in the \`code\` of an answer: \`ERR_UNAUTHORIZED\` (401: no credentials, or wrong ones),
 \`ERR_FORBIDDEN\` (403: the guard refuses), \`ERR_WRONG_HOST\` (403: on loopback, the Host header must name this machine, or be one of
 \`allowedHosts\`), \`ERR_CROSS_SITE\` (403: what a page of another site sent or loads), \`ERR_READ_ONLY\` (403: it refuses every action),
-\`ERR_UNSUPPORTED_TYPE\` (415: an action is JSON), \`ERR_TOO_MANY_STREAMS\` (429: close a page) and \`ERR_PAGE_CLOSED\` (503: the server stops).
+\`ERR_UNSUPPORTED_TYPE\` (415: an action is JSON) and \`ERR_PAGE_CLOSED\` (503: the server stops).
 
 This page is written by \`node scripts/errors-page.ts\` from the doc comments of the error classes.
 `

@@ -11,7 +11,13 @@ export { importOptional } from './errors/import-optional.ts'
 export { answerDateMs, answerLsn, type AnswerHeader } from './protocol/answer-headers.ts'
 export { batchDocuments, wireOperations } from './protocol/batch-on-wire.ts'
 export { containerKey } from './protocol/container-key.ts'
-export { documentText, idOnPath, jsonText, type DocumentText } from './protocol/document-text.ts'
+export {
+  documentText,
+  idOnPath,
+  jsonText,
+  MAX_JSON_LEVELS,
+  type DocumentText,
+} from './protocol/document-text.ts'
 export { isJsonRecord, type JsonRecord } from './protocol/json-record.ts'
 export { PresentPkRanges, type ListedRange } from './protocol/present-pk-ranges.ts'
 export {

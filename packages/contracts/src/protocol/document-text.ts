@@ -14,6 +14,12 @@ export function jsonText(value: unknown): string {
   throw new InvalidDocumentError('the document cannot be written as JSON')
 }
 
+/**
+ * Most lists and objects inside one another. JSON.parse takes any number, but comparing such a value or writing it as
+ * text again, if only for a message, overflows the stack.
+ */
+export const MAX_JSON_LEVELS = 1_000
+
 /** A document as it will arrive. */
 export interface DocumentText {
   readonly text: string

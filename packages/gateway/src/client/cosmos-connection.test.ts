@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '@tidemark/contracts'
 import { SimulatedClock } from '@tidemark/testing'
 import { expect, test } from 'vitest'
 import { CosmosConnection, type WireRequest } from './cosmos-connection.ts'
-import type { HttpFetch } from './platform/http-fetch.ts'
+import { AnswerTooLargeError, type HttpFetch } from './platform/http-fetch.ts'
 
 const KEY = 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='
 /** The date of the test vectors. */
@@ -94,6 +94,36 @@ test('a throttled write waits as the server asks and is sent again, with a new s
   expect((await connect(fetch, clock).send(write)).status).toBe(201)
   expect(clock.slept).toEqual([77, 77])
   expect(asked).toHaveLength(3)
+})
+
+test('a negative time to wait counts as none', async () => {
+  const clock = hastyClock()
+  const throttled = { status: 429, headers: { 'x-ms-retry-after-ms': '-1000000' } }
+  const { fetch } = fakeServer(throttled, { status: 201 })
+  await connect(fetch, clock).send(write)
+  expect(clock.slept).toEqual([50])
+})
+
+test('an answer that is too large is asked for once', async () => {
+  const { asked, fetch } = fakeServer(new AnswerTooLargeError(256), { status: 200 })
+  await expect(connect(fetch).send(read)).rejects.toThrow('the answer has more than 256 bytes')
+  expect(asked).toHaveLength(1)
+})
+
+test.each(['a message', 'ActivityId: a b', ''])(
+  'the message %j of an error stays as it is',
+  async (message) => {
+    const { fetch } = fakeServer({ status: 400, body: JSON.stringify({ message }) })
+    await expect(connect(fetch).send(read)).rejects.toThrow(message)
+  },
+)
+
+test('the id of the activity at the end of a message is left out', async () => {
+  const message = 'ActivityId: x is no name. \r\nActivityId: 5f-1 '
+  const { fetch } = fakeServer({ status: 400, body: JSON.stringify({ message }) })
+  await expect(connect(fetch).send(read)).rejects.toThrow(
+    /^ActivityId: x is no name\. \(status 400\)$/,
+  )
 })
 
 test('a write whose connection broke is not sent again, and its error says that nobody knows', async () => {

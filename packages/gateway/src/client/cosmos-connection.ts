@@ -21,7 +21,12 @@ import { RequestSigner } from '../authorization/request-signer.ts'
 import { OWN_HEADER } from '../protocol/extension-wire.ts'
 import { HEADER } from '../protocol/header-names.ts'
 import { resourcePath } from '../protocol/resource-path.ts'
-import { httpDate, systemFetch, type HttpFetch } from './platform/http-fetch.ts'
+import {
+  AnswerTooLargeError,
+  httpDate,
+  systemFetch,
+  type HttpFetch,
+} from './platform/http-fetch.ts'
 import { isConnectionRefused } from './connection-refused.ts'
 import { retryDelayMs, type RequestFailure, type RetryLimits } from './retry-policy.ts'
 import { parsed, type WireAnswer } from './wire-answer.ts'
@@ -160,11 +165,14 @@ export class CosmosConnection {
         const error = new StoreUnavailableError(`nothing listens at ${this.endpoint}`, { cause })
         return { kind: 'failed', error, failure: { kind: 'refused' } }
       }
-      const what = over.signal.aborted
-        ? `no answer from ${this.endpoint} within ${timeoutMs} ms`
-        : `the connection to ${this.endpoint} broke`
+      const isTooLarge = cause instanceof AnswerTooLargeError
+      const what = isTooLarge
+        ? `${this.endpoint}: ${cause.message}`
+        : over.signal.aborted
+          ? `no answer from ${this.endpoint} within ${timeoutMs} ms`
+          : `the connection to ${this.endpoint} broke`
       const error = new StoreUnavailableError(`${what}${unknownOutcome(subject)}`, { cause })
-      return { kind: 'failed', error, failure: { kind: 'lost' } }
+      return { kind: 'failed', error, failure: { kind: isTooLarge ? 'tooLarge' : 'lost' } }
     } finally {
       over.abort(ANSWERED)
       await timer
@@ -232,9 +240,10 @@ function withoutActivityId(message: string): string {
   return isLast ? message.slice(0, at).trimEnd() : message
 }
 
+/** None of the numbers in headers is below 0. */
 function numberOf(text: string | undefined): number | undefined {
   const value = Number(text ?? Number.NaN)
-  return Number.isFinite(value) ? value : undefined
+  return Number.isFinite(value) && value >= 0 ? value : undefined
 }
 
 function checkedEndpoint(endpoint: string): string {

@@ -1,12 +1,6 @@
 import { BadRequestError } from '@tidemark/contracts'
-import { isJsonRecord, type JsonRecord } from '@tidemark/contracts/internal'
+import { isJsonRecord, MAX_JSON_LEVELS, type JsonRecord } from '@tidemark/contracts/internal'
 import { surveyJson } from './survey-json.ts'
-
-/**
- * Most lists and objects inside one another. JSON.parse takes any number, but comparing such a value or writing it as
- * text again, if only for a message, overflows the stack.
- */
-const MAX_JSON_LEVELS = 1_000
 
 /**
  * @param budget charged before anything is made of the text; undefined for a body whose size alone bounds it

@@ -49,6 +49,7 @@ test.each([
   ['a name that is one of the language', '<toString/><a/>'],
   ['depth', `${'<a>'.repeat(30)}${'</a>'.repeat(30)}`],
   ['many elements', `<a>${'<b/>'.repeat(10_001)}</a>`],
+  ['many attributes without values', `<a${' b'.repeat(10_001)}/>`],
   ['many attributes', `<a${Array.from({ length: 10_001 }, (_, n) => ` b${n}=""`).join('')}/>`],
 ])('a document with %s is refused', (_name, text) => {
   expect(() => readXml(text)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_REQUEST' }))

@@ -42,7 +42,8 @@ const PARSER = new XMLParser({
  */
 export function readXml(text: string): XmlElement {
   if (/<!(?:DOCTYPE|ENTITY)/i.test(text)) throw invalid('it must not have a DOCTYPE')
-  if ((text.match(/<|=\s*["']/g)?.length ?? 0) > MAX_PARTS) {
+  // Space counts too: what follows it may be an attribute without a value.
+  if ((text.match(/<|=|\s+/g)?.length ?? 0) > MAX_PARTS) {
     throw invalid(`it has more than ${MAX_PARTS} tags and attributes`)
   }
   const [root, ...others] = parsed(text).flatMap((node) => elementOf(node) ?? [])

@@ -1,5 +1,9 @@
 import { InvalidPatchError, type PatchOperation } from '@tidemark/contracts'
-import { SYSTEM_PROPERTIES, partitionKeyPathSegments } from '@tidemark/contracts/internal'
+import {
+  MAX_JSON_LEVELS,
+  SYSTEM_PROPERTIES,
+  partitionKeyPathSegments,
+} from '@tidemark/contracts/internal'
 
 /** As in Cosmos DB. */
 const MAX_OPERATIONS = 10
@@ -100,6 +104,8 @@ interface Target {
   readonly parent: object
   readonly key: string
   readonly path: string
+  /** Lists and objects around what is there. */
+  readonly levels: number
 }
 
 function target(document: object, path: string, { guarded, fail }: PatchContext): Target {
@@ -120,7 +126,7 @@ function target(document: object, path: string, { guarded, fail }: PatchContext)
     if (typeof next !== 'object' || next === null) return fail(`nothing is above ${path}`)
     parent = next
   }
-  return { parent, key: segments.at(-1) ?? '', path }
+  return { parent, key: segments.at(-1) ?? '', path, levels: segments.length }
 }
 
 function child(parent: object, key: string): unknown {
@@ -137,11 +143,15 @@ function read({ parent, key }: Target): unknown {
 }
 
 function put(
-  { parent, key, path }: Target,
+  { parent, key, path, levels }: Target,
   value: unknown,
   { context, insert }: { readonly context: PatchContext; readonly insert: boolean },
 ): void {
   if (value === undefined) context.fail(`a value is missing for ${path}`)
+  // Patch by patch a document would become deeper than any that can be written whole.
+  if (isDeeper(value, MAX_JSON_LEVELS - levels)) {
+    context.fail(`the document would be nested deeper than ${MAX_JSON_LEVELS} levels`)
+  }
   if (!Array.isArray(parent)) {
     // Not an assignment, which would not treat "__proto__" as data.
     Object.defineProperty(parent, key, {
@@ -158,6 +168,12 @@ function put(
     context.fail(`${path} is not a position of an array of ${list.length}`)
   }
   list.splice(index, insert || index === list.length ? 0 : 1, value)
+}
+
+/** Whether a value has more lists and objects inside one another than `levels`. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels <= 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1))
 }
 
 function take(at: Target, { fail }: PatchContext): unknown {

@@ -10,6 +10,7 @@ const MOST_STREAMS = 50
 test('clients that left while their stream was opened, or whose server only aborts requests, take no room', async () => {
   await using page = await OpenedPage.open()
   await write(page.store, 1)
+  const stays = await page.stream('tail', ORDERS)
   const query = new URLSearchParams(ORDERS).toString()
   for (const path of ['overview', `tail?${query}`]) {
     for (let n = 0; n <= MOST_STREAMS; n += 1) {
@@ -24,14 +25,20 @@ test('clients that left while their stream was opened, or whose server only abor
       while ((await events.next()) !== undefined);
     }
   }
+  await write(page.store, 1)
+  expect(await stays.next()).toBeDefined()
 })
 
 test('HEAD of a stream opens none', async () => {
   await using page = await OpenedPage.open()
+  await write(page.store, 1)
+  const stays = await page.stream('tail', ORDERS)
   for (let n = 0; n <= MOST_STREAMS; n += 1) {
     const { status, body } = await page.fetch('api/streams/overview', { method: 'HEAD' })
     expect([status, body]).toEqual([200, null])
   }
+  await write(page.store, 1)
+  expect(await stays.next()).toBeDefined()
 })
 
 test('a page that was closed answers nothing, also to streams that were being opened', async () => {

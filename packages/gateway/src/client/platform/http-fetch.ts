@@ -12,7 +12,7 @@ export type HttpFetch = (
   },
 ) => Promise<HttpResponse>
 
-/** What is needed of its answer. */
+/** What is needed of its answer. A global `fetch` bounds no text: a server that is not yours can fill the memory. */
 export interface HttpResponse {
   readonly status: number
   readonly headers: { get(name: string): string | null }
@@ -39,11 +39,19 @@ export const systemFetch: HttpFetch = (url, { method, headers, body, signal }) =
   return promise
 }
 
-/** Rejects when the connection ends before the text does. */
+/** Far above what a server answers at once: the changes of one commit, of which those of 64 MiB are the largest. */
+const MAX_ANSWER_BYTES = 256 * 1024 * 1024
+
+/** Rejects when the connection ends before the text does, and with AnswerTooLargeError. */
 async function textOf(response: IncomingMessage): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const pieces: Buffer[] = []
-  response.on('data', (piece: Buffer) => pieces.push(piece))
+  let bytes = 0
+  response.on('data', (piece: Buffer) => {
+    bytes += piece.length
+    if (bytes <= MAX_ANSWER_BYTES) pieces.push(piece)
+    else response.destroy(new AnswerTooLargeError(MAX_ANSWER_BYTES))
+  })
   response.on('error', reject)
   response.once('end', () => resolve(joinedText(pieces)))
   return promise
@@ -62,6 +70,13 @@ function joinedText(pieces: readonly Buffer[]): string {
   let at = 0
   for (const piece of pieces) at += piece.copy(joined, at)
   return joined.toString('utf8', 0, bytes)
+}
+
+/** Asking again would bring the same answer. */
+export class AnswerTooLargeError extends Error {
+  constructor(maxBytes: number) {
+    super(`the answer has more than ${maxBytes} bytes`)
+  }
 }
 
 /** An instant as HTTP writes it. */

@@ -88,6 +88,28 @@ export function collectionWrites(open: OpenStore): void {
       )
     })
 
+    test('ST-3 no patch, and no row of patches, nests a document deeper than 1,000 levels', async () => {
+      const collection = await makeCollection(await open())
+      const nested = (levels: number): unknown =>
+        JSON.parse('[{"a":'.repeat(levels / 2) + '1' + '}]'.repeat(levels / 2))
+      await collection.create({ id: 'a', pk: 'p', list: nested(998) })
+      const path = `/list${'/0/a'.repeat(499)}`
+      const refused = { code: 'ERR_INVALID_PATCH' }
+      await expect(
+        collection.patch('a', 'p', [{ op: 'set', path, value: [[]] }]),
+      ).rejects.toMatchObject(refused)
+      await collection.patch('a', 'p', [{ op: 'set', path, value: [] }])
+      await expect(
+        collection.patch('a', 'p', [{ op: 'add', path: `${path}/-`, value: {} }]),
+      ).rejects.toMatchObject(refused)
+      await expect(
+        collection.patch('a', 'p', [
+          { op: 'add', path: '/more', value: [[]] },
+          { op: 'move', from: '/list', path: '/more/0/0' },
+        ]),
+      ).rejects.toMatchObject(refused)
+    })
+
     test('ST-3 what is no list of operations is no patch', async () => {
       const collection = await makeCollection(await open())
       const { document } = await collection.create({ id: 'a', pk: 'p' })

@@ -46,6 +46,10 @@ export class EventStream {
     return (this.#controller?.desiredSize ?? 0) <= 0
   }
 
+  get isEnded(): boolean {
+    return this.#controller === undefined
+  }
+
   /** `data`: one line of JSON. */
   send(event: string, data: string): void {
     this.#write(`event: ${event}\ndata: ${data}\n\n`)

@@ -1,11 +1,10 @@
 import type { Clock } from '@tidemark/contracts'
-import { problemAnswer } from '../problem-answer.ts'
 import { Refusal } from '../requests/refusal.ts'
 import { EventStream } from './event-stream.ts'
 import { SharedView, type ViewSource } from './shared-view.ts'
 import { sendTail, type TailParts } from './tail.ts'
 
-/** Of all clients together. */
+/** Of all clients together. The oldest gives way to a new one: no client can keep others out, and a browser comes back. */
 const MOST_STREAMS = 50
 
 interface Opened {
@@ -19,7 +18,8 @@ export class Streams {
   readonly #views = new Map<string, Opened>()
   readonly #ended = new AbortController()
   readonly #tails = new Set<Promise<void>>()
-  #open = 0
+  /** The oldest first. */
+  readonly #streams = new Set<EventStream>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -35,38 +35,34 @@ export class Streams {
    *
    * @param request the stream ends with it. @default with its own body only
    */
-  view(key: string, begin: () => ViewSource, request?: Request): Promise<Response> {
-    return this.#within(async (onEnd) => {
+  async view(key: string, begin: () => ViewSource, request?: Request): Promise<Response> {
+    let leave = (): void => {}
+    const stream = this.#stream(() => leave())
+    try {
       const view = await this.#opened(key, begin)
-      let leave = (): void => {}
-      const stream = new EventStream(() => {
-        leave()
-        onEnd()
-      })
       leave = view.add(stream)
-      if (request !== undefined) stream.endWith(request)
-      return stream.answer
-    })
+    } catch (error) {
+      stream.end()
+      throw error
+    }
+    if (stream.isEnded) leave()
+    if (request !== undefined) stream.endWith(request)
+    return stream.answer
   }
 
   tail(
     changes: (signal: AbortSignal) => Parameters<typeof sendTail>[0],
     rowOf: TailParts['rowOf'],
     request?: Request,
-  ): Promise<Response> {
-    return this.#within(async (onEnd) => {
-      const gone = new AbortController()
-      const stream = new EventStream(() => {
-        gone.abort()
-        onEnd()
-      })
-      const signal = AbortSignal.any([gone.signal, this.#ended.signal])
-      const parts = { stream, clock: this.#clock, signal, rowOf }
-      const sending = sendTail(changes(signal), parts).finally(() => this.#tails.delete(sending))
-      this.#tails.add(sending)
-      if (request !== undefined) stream.endWith(request)
-      return stream.answer
-    })
+  ): Response {
+    const gone = new AbortController()
+    const stream = this.#stream(() => gone.abort())
+    const signal = AbortSignal.any([gone.signal, this.#ended.signal])
+    const parts = { stream, clock: this.#clock, signal, rowOf }
+    const sending = sendTail(changes(signal), parts).finally(() => this.#tails.delete(sending))
+    this.#tails.add(sending)
+    if (request !== undefined) stream.endWith(request)
+    return stream.answer
   }
 
   async close(): Promise<void> {
@@ -75,22 +71,16 @@ export class Streams {
     await Promise.all(this.#tails)
   }
 
-  async #within(open: (onEnd: () => void) => Promise<Response>): Promise<Response> {
+  #stream(onEnd: () => void): EventStream {
     this.assertOpen()
-    if (this.#open >= MOST_STREAMS) {
-      const message = `There are ${MOST_STREAMS} streams already; close a page.`
-      return problemAnswer(429, { code: 'ERR_TOO_MANY_STREAMS', message }, { 'retry-after': '5' })
-    }
-    this.#open += 1
-    const onEnd = (): void => {
-      this.#open -= 1
-    }
-    try {
-      return await open(onEnd)
-    } catch (error) {
+    const stream = new EventStream(() => {
+      this.#streams.delete(stream)
       onEnd()
-      throw error
-    }
+    })
+    this.#streams.add(stream)
+    const [oldest] = this.#streams
+    if (this.#streams.size > MOST_STREAMS) oldest?.end()
+    return stream
   }
 
   async #opened(key: string, begin: () => ViewSource): Promise<SharedView> {
