@@ -12,6 +12,8 @@ import { ROOT } from './repository.ts'
 import { outputOf, runProgram, type Run } from './run-program.ts'
 import { scratchRepository } from './release/scratch-repository.fixture.ts'
 
+const REPOSITORY = 'git+https://github.com/tidemark/tidemark.git'
+
 /** A repository with two tarballs that were checked, and a registry that has none. */
 async function packedRepository(unchecked: readonly string[] = []) {
   const repository = await scratchRepository()
@@ -34,6 +36,7 @@ async function packedRepository(unchecked: readonly string[] = []) {
   const run: Run = async (command, args, options) => {
     if (command === 'git') return runProgram(command, args, options)
     asked.push([command, ...args].join(' '))
+    if (args[2] === 'repository.url') return { code: 0, stdout: REPOSITORY, stderr: '' }
     if (args[0] === 'view') return { code: 1, stdout: '', stderr: 'npm error code E404\n' }
     return { code: 0, stdout: '', stderr: '' }
   }

@@ -10,7 +10,13 @@ import { readPacked, writePacked } from './release/packed.ts'
 import { defaultDistTag, publishAll, publishOrder, type Publication } from './release/publish.ts'
 import { outputOf, runProgram, type Run } from './run-program.ts'
 import { kilobytes } from './release/size-limits.ts'
-import { commitOf, standingProblems, tagProblems, versionOf } from './release/standing-problems.ts'
+import {
+  claimProblems,
+  commitOf,
+  standingProblems,
+  tagProblems,
+  versionOf,
+} from './release/standing-problems.ts'
 import { checkSignatures, writeBills } from './release/supply-chain.ts'
 import { ROOT } from './repository.ts'
 
@@ -145,6 +151,8 @@ export async function release(
     ...(await tagProblems(root, { version, run, isNeeded: !isDryRun })),
   ]
   if (standing.length > 0) return refuse(standing)
+  const unclaimed = isDryRun ? [] : await claimProblems(root, run)
+  if (unclaimed.length > 0) return refuse(unclaimed)
   const prepared = await prepare(root, join(root, '.release'), mode)
   const { problems, unchecked, publications } = prepared
   if (problems.length > 0) return refuse(problems)

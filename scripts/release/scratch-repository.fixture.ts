@@ -21,12 +21,14 @@ export async function scratchRepository() {
     await git('commit', '--quiet', '--allow-empty', '--message=Change')
   }
   const version = '0.1.0'
-  write('package.json', { version, workspaces: ['packages/*'] })
-  write('packages/store/package.json', { version })
+  const repository = { url: 'git+https://github.com/tidemark/tidemark.git' }
+  write('package.json', { version, workspaces: ['packages/*'], repository })
+  write('packages/store/package.json', { name: '@tidemark/store', version })
   write('package-lock.json', { packages: { '': { version }, 'packages/store': { version } } })
   write('CHANGELOG.md', '# Changelog\n\n## 0.1.0 — 2026-11-27\n\n- A.\n')
   write('.changeset/README.md', 'Not a change.\n')
   await git('init', '--quiet')
+  await git('remote', 'add', 'origin', 'git@github.com:tidemark/tidemark.git')
   await commit()
   return { root: cwd, git, write, commit, [Symbol.asyncDispose]: () => folder.remove() }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { runProgram } from '../run-program.ts'
+import { runProgram, type Outcome, type Run } from '../run-program.ts'
 import { scratchRepository } from './scratch-repository.fixture.ts'
-import { standingProblems, tagProblems } from './standing-problems.ts'
+import { claimProblems, standingProblems, tagProblems } from './standing-problems.ts'
 
 async function scratch() {
   const repository = await scratchRepository()
@@ -76,4 +76,30 @@ test('nothing is released without its tag, or with one at another commit', async
       expect.stringMatching(/^the tag v0\.1\.0 is at another commit, [\da-f]{8}$/),
     ])
   }
+})
+
+test('nothing is released while a name at the registry is not ours, nor from another repository', async () => {
+  await using repository = await scratch()
+  const registry = async (answer: Partial<Outcome>): Promise<readonly string[]> => {
+    const run: Run = async (command, ...call) =>
+      command === 'npm'
+        ? { code: 0, stdout: '', stderr: '', ...answer }
+        : runProgram(command, ...call)
+    return claimProblems(repository.root, run)
+  }
+  const ours = { stdout: 'git+https://github.com/tidemark/tidemark.git\n' }
+  expect(await registry(ours)).toEqual([])
+  expect(await registry({ code: 1, stderr: 'npm error code E404\n' })).toEqual([
+    "@tidemark/store is nobody's at the registry yet: docs/releasing.md says how to claim it",
+  ])
+  expect(await registry({ stdout: 'git+https://github.com/else/tidemark.git' })).toEqual([
+    '@tidemark/store at the registry is not known to be ours: of git+https://github.com/else/tidemark.git',
+  ])
+  expect(await registry({ code: 1, stderr: 'no network' })).toEqual([
+    '@tidemark/store at the registry is not known to be ours: no network',
+  ])
+  await repository.git('remote', 'set-url', 'origin', 'https://github.com/others/fork')
+  expect(await registry(ours)).toEqual([
+    'package.json names the repository tidemark/tidemark, not that of the remote "origin"',
+  ])
 })

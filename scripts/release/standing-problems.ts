@@ -5,8 +5,10 @@ import { ChangesetError, pendingChanges } from './changesets.ts'
 import { outputOf, type Run } from '../run-program.ts'
 
 interface Manifest {
+  readonly name: string
   readonly version: string
   readonly workspaces: readonly string[]
+  readonly repository: { readonly url: string }
 }
 
 interface LockFile {
@@ -90,6 +92,40 @@ export async function tagProblems(
   if (tagged === undefined) return isNeeded ? [`the commit has no tag v${version}`] : []
   if (tagged === head) return []
   return [`the tag v${version} is at another commit, ${tagged.slice(0, 8)}`]
+}
+
+/**
+ * Whoever has the names at the registry decides what users install: each must be there as a package of this repository,
+ * whose address must be the one that the packages name.
+ */
+export async function claimProblems(root: string, run: Run): Promise<string[]> {
+  const { repository } = readJson<Manifest>(join(root, 'package.json'))
+  const origin = await run('git', ['remote', 'get-url', 'origin'], { cwd: root })
+  const own = pathOf(repository.url)
+  const problems =
+    pathOf(origin.stdout) === own
+      ? []
+      : [`package.json names the repository ${own}, not that of the remote "origin"`]
+  for (const file of globSync('packages/*/package.json', { cwd: root }).toSorted()) {
+    const { name } = readJson<Manifest>(join(root, file))
+    const args = ['view', name, 'repository.url', '--prefer-online']
+    const { code, stdout, stderr } = await run('npm', args, { cwd: root })
+    if (code === 0 && pathOf(stdout) === own) continue
+    const found = code === 0 ? `of ${stdout.trim() || 'no repository'}` : stderr.trim()
+    const isFree = stderr.includes('E404')
+    problems.push(
+      isFree
+        ? `${name} is nobody's at the registry yet: docs/releasing.md says how to claim it`
+        : `${name} at the registry is not known to be ours: ${found}`,
+    )
+  }
+  return problems
+}
+
+/** Of a URL of a repository, as `owner/name`, however it is written. */
+function pathOf(url: string): string {
+  const [owner = '', name = ''] = url.trim().split(/[/:]/).slice(-2)
+  return `${owner}/${name.replace(/\.git$/, '')}`
 }
 
 /** Undefined when there is no such reference. */
