@@ -46,7 +46,6 @@ function workerOn(store: Store): ChangeFeedProcessorHost {
 /** Starts the command with the flags of a file, in this test's folder and on any free port. */
 function start(args: readonly string[]): RunningCommand {
   const here = new Map([
-    ['$(TIDEMARK_STORE)', join(folder, 'data')],
     ['/data', join(folder, 'data')],
     ['/etc/tidemark/credentials', join(folder, 'credentials')],
     ['/run/credentials', join(folder, 'credentials')],
@@ -54,7 +53,7 @@ function start(args: readonly string[]): RunningCommand {
   ])
   return new RunningCommand(
     args.map((arg) => here.get(arg) ?? arg),
-    { TIDEMARK_GATEWAY_KEY: KEY },
+    { TIDEMARK_STORE: join(folder, 'data'), TIDEMARK_GATEWAY_KEY: KEY },
   )
 }
 
