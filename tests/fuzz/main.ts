@@ -6,6 +6,7 @@ import {
   oneOf,
   positive,
   readArguments,
+  text,
   whole,
 } from '../../scripts/command-line/read-arguments.ts'
 import type { ServingOptions } from '../gateway/serving-process.ts'
@@ -18,6 +19,7 @@ import { generateCostlyQuery } from './generate/costly-queries.ts'
 import { percentile } from './bystander.ts'
 import { runCostlyQueries, type CostlyResult } from './run-costly-queries.ts'
 import { runFuzz, type FuzzResult } from './run-fuzz.ts'
+import { runGrowth } from './growth/run-growth.ts'
 import { runHostileConnections } from './run-hostile-connections.ts'
 
 const USAGE = `usage: npm run fuzz -- [--requests N] [--seed N] [--seconds N] [--store memory|sqlite]
@@ -36,6 +38,9 @@ another client reads documents.
   --costly N      costly queries                   (default 200; none with --request)
   --query N       only this costly query of the seed
   --amqp          conversations over AMQP instead, on a store in memory, while the official client sends and receives
+  --growth        texts of 1, 2, 4, … 256 KB of repeated units through every entry of all fronts instead: time may grow
+                  with the text at most, and no request holds the event loop for 50 ms
+  --entry TEXT    of these, only the entries whose name has it
   --hostile N     rounds of hostile connections beside another client's reads, on Linux (default 44; none with --request)
 
 Exit code 1 on a crash, an answer that is 500 or no JSON with a message, a hang, or a leak; where a costly query
@@ -52,6 +57,8 @@ const { values } = readArguments(USAGE, {
   query: whole(0),
   hostile: whole(0),
   amqp: flag(),
+  growth: flag(),
+  entry: text(),
 })
 const SQLITE_SHARE = 0.1
 const { seed, seconds } = values
@@ -63,6 +70,10 @@ const costly = values.query === undefined ? (values.costly ?? (isOne || values.a
 const hostileRounds = values.hostile ?? (isOne || values.amqp ? 0 : 44)
 
 const startedMs = performance.now()
+if (values.growth) {
+  await grow()
+  process.exit()
+}
 console.log(`seed ${seed}`)
 if (values.request !== undefined) console.log(describe(from))
 const overHttp = values.amqp ? 0 : requests
@@ -114,6 +125,23 @@ function describe(index: number): string {
   return values.amqp
     ? describeConversation(generateConversation(seed, index))
     : describeRequest(generateRequest(seed, index))
+}
+
+async function grow(): Promise<void> {
+  const { entries, texts, findings, readsMs, longestStretchMs } = await runGrowth({
+    only: values.entry,
+    report: console.error,
+  })
+  console.log(
+    `${texts} texts through ${entries} entries; longest stretch of the server ${longestStretchMs.toFixed(0)} ms; ` +
+      `${readsMs.length} reads of another client meanwhile, p50 ${percentile(readsMs, 0.5).toFixed(1)} ms, ` +
+      `p99 ${percentile(readsMs, 0.99).toFixed(1)} ms`,
+  )
+  for (const what of findings) console.error(`growth: ${what}`)
+  console.log(
+    `${findings.length} findings, ${((performance.now() - startedMs) / 1000).toFixed(1)} s`,
+  )
+  if (findings.length > 0) process.exitCode = 1
 }
 
 async function talk(): Promise<void> {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { READ_ONLY_KEY, SERVED_KEY } from './signed-request.ts'
-import type { HeldResources } from './watched-server.child.ts'
+import type { HeldResources, SpentTime } from './watched-server.child.ts'
 
 const MAIN = fileURLToPath(new URL('../../packages/tidemark/src/cli/main.ts', import.meta.url))
 const WATCHED = new URL('watched-server.child.ts', import.meta.url).href
@@ -30,6 +30,7 @@ export class ServingProcess implements AsyncDisposable {
   readonly #keyFolder: string
   #endpoint = ''
   #amqp = ''
+  #admin = ''
   #errors = ''
 
   private constructor(child: ChildProcess, keyFolder: string) {
@@ -57,9 +58,10 @@ export class ServingProcess implements AsyncDisposable {
     })
     const serving = new ServingProcess(child, keyFolder)
     try {
-      const { endpoint, amqp = '' } = await serving.#firstLine()
+      const { endpoint, amqp = '', admin = '' } = await serving.#firstLine()
       serving.#endpoint = endpoint
       serving.#amqp = amqp
+      serving.#admin = admin
     } catch (error) {
       await serving.kill()
       throw error
@@ -73,6 +75,11 @@ export class ServingProcess implements AsyncDisposable {
 
   get port(): number {
     return Number(new URL(this.#endpoint).port)
+  }
+
+  /** With `--admin-port`. */
+  get adminPort(): number {
+    return Number(new URL(this.#admin).port)
   }
 
   /** With `--amqp-port`. */
@@ -98,9 +105,16 @@ export class ServingProcess implements AsyncDisposable {
     return `${this.#child.signalCode ?? `exit code ${this.#child.exitCode}`}: ${this.#errors}`
   }
 
-  /** From now on the time between turns of its event loop is taken. */
+  /** From now on, once more, the time between turns of its event loop is taken. */
   watch(): void {
     this.#child.send('watch')
+  }
+
+  async spent(): Promise<SpentTime> {
+    const reply = once(this.#child, 'message')
+    this.#child.send('spent')
+    const [spent] = (await reply) as [SpentTime]
+    return spent
   }
 
   /** What it holds after a collection of garbage. Rejects when it does not answer in time. */
@@ -155,4 +169,5 @@ export class ServingProcess implements AsyncDisposable {
 interface FirstLine {
   readonly endpoint: string
   readonly amqp?: string
+  readonly admin?: string
 }

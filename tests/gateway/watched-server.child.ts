@@ -9,6 +9,13 @@ export interface HeldResources {
   readonly longestStretchMs: number
 }
 
+/** In ms of processor time, of the thread of the event loop. */
+export interface SpentTime {
+  readonly processorMs: number
+  /** The most that was computed between two turns of the event loop since it is watched. */
+  readonly longestStretchMs: number
+}
+
 let longestStretchMs = 0
 
 function processorMs(): number {
@@ -16,19 +23,31 @@ function processorMs(): number {
   return (user + system) / 1000
 }
 
+let turnBeganMs: number | undefined
+
 /** A timer runs once a turn of the event loop; what else the machine does is no part of the processor's time. */
 function watchStretches(): void {
-  let last = processorMs()
+  const isWatched = turnBeganMs !== undefined
+  turnBeganMs = processorMs()
+  longestStretchMs = 0
+  if (isWatched) return
   setInterval(() => {
     const now = processorMs()
-    longestStretchMs = Math.max(longestStretchMs, now - last)
-    last = now
+    longestStretchMs = Math.max(longestStretchMs, now - (turnBeganMs ?? now))
+    turnBeganMs = now
   }, 1).unref()
 }
 
 process.on('message', (message) => {
   if (message === 'watch') {
     watchStretches()
+    return
+  }
+  if (message === 'spent') {
+    // After the turn that this came in.
+    setTimeout(() => {
+      process.send?.({ processorMs: processorMs(), longestStretchMs } satisfies SpentTime)
+    }, 2)
     return
   }
   globalThis.gc?.()

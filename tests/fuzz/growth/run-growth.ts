@@ -1,0 +1,145 @@
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { signedHeaders } from '../../gateway/signed-request.ts'
+import { ServingProcess } from '../../gateway/serving-process.ts'
+import { Bystander, percentile } from '../bystander.ts'
+import { CONTAINER, DATABASE, ENTRIES, QUEUE, SUBSCRIPTION, TOPIC, type Entry } from './entries.ts'
+import { growthFault, type GrowthSample } from './judge-growth.ts'
+import { textOf, UNITS } from './patterns.ts'
+
+export interface GrowthRun {
+  /** Of the largest text. @default 256 */
+  readonly kilobytes?: number | undefined
+  /** Only entries whose name has it. */
+  readonly only?: string | undefined
+  readonly report: (line: string) => void
+}
+
+export interface GrowthResult {
+  readonly entries: number
+  readonly texts: number
+  readonly findings: readonly string[]
+  /** How long the reads of another client took meanwhile, in ms, the shortest first. */
+  readonly readsMs: readonly number[]
+  readonly longestStretchMs: number
+}
+
+/** What took longer than it may is measured again, so that what else a machine does is not taken for it. */
+const TRIES = 4
+/** What another client's reads may take, 99 of 100. */
+const P99_LIMIT_MS = 100
+const RULE = {
+  Name: 'some',
+  Properties: { FilterType: 'Sql', SqlFilter: { SqlExpression: "text LIKE '%a%b%c%'" } },
+}
+const CONFIG = {
+  UserConfig: {
+    Namespaces: [
+      {
+        Name: 'bus',
+        Queues: [{ Name: QUEUE }],
+        Topics: [{ Name: TOPIC, Subscriptions: [{ Name: SUBSCRIPTION, Rules: [RULE] }] }],
+      },
+    ],
+  },
+}
+
+/** Texts of 1, 2, 4, … KB of repeated units through every entry of a server, each alone, then the largest beside another client. */
+export async function runGrowth({
+  kilobytes = 256,
+  only = '',
+  report,
+}: GrowthRun): Promise<GrowthResult> {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'tidemark-growth-'))
+  const config = join(folder.path, 'Config.json')
+  await writeFile(config, JSON.stringify(CONFIG))
+  const args = ['--amqp-port', '0', '--admin-port', '0', '--ui', '--queues', config]
+  await using server = await ServingProcess.start({ args })
+  await fill(server)
+  const entries = ENTRIES.filter(({ name }) => name.includes(only))
+  const findings: string[] = []
+  let [texts, longestStretchMs] = [0, 0]
+  for (const entry of entries) {
+    for (const unit of UNITS) {
+      const samples: GrowthSample[] = []
+      let fault: string | undefined
+      for (let chars = 1024; chars <= kilobytes * 1024 && fault === undefined; chars *= 2) {
+        for (let attempt = 1; attempt <= TRIES; attempt++) {
+          const sample = await measured(server, entry, textOf(unit, chars, '!'))
+          texts++
+          fault = growthFault([...samples, sample])
+          if (fault !== undefined && attempt < TRIES) continue
+          samples.push(sample)
+          break
+        }
+      }
+      longestStretchMs = Math.max(longestStretchMs, ...samples.map(({ stretchMs }) => stretchMs))
+      if (fault !== undefined) findings.push(`${entry.name}, ${JSON.stringify(unit)}: ${fault}`)
+      if (server.hasEnded) throw new Error(`the server ended: ${server.ending}`)
+    }
+    report(`${entry.name}: ${findings.length} findings so far`)
+  }
+  const { readsMs, wrong } = await besideAnother(server, entries, kilobytes * 1024)
+  const p99 = percentile(readsMs, 0.99)
+  return {
+    entries: entries.length,
+    texts,
+    longestStretchMs,
+    readsMs,
+    findings: [
+      ...findings,
+      ...wrong,
+      ...(server.errors === '' ? [] : [`the server said: ${server.errors.slice(0, 400)}`]),
+      ...(p99 <= P99_LIMIT_MS ? [] : [`p99 of another client's reads: ${p99.toFixed(0)} ms`]),
+    ],
+  }
+}
+
+async function measured(server: ServingProcess, entry: Entry, text: string): Promise<GrowthSample> {
+  server.watch()
+  const before = await server.spent()
+  server.watch()
+  await entry.send(server, text)
+  const { processorMs, longestStretchMs } = await server.spent()
+  return {
+    chars: text.length - 1,
+    processorMs: processorMs - before.processorMs,
+    stretchMs: longestStretchMs,
+  }
+}
+
+async function besideAnother(
+  server: ServingProcess,
+  entries: readonly Entry[],
+  chars: number,
+): Promise<{ readonly readsMs: readonly number[]; readonly wrong: readonly string[] }> {
+  const bystander = new Bystander(server, {
+    path: `/dbs/${DATABASE}/colls/${CONTAINER}/docs/d`,
+    headers: { 'x-ms-documentdb-partitionkey': '["p"]' },
+  })
+  for (const entry of entries) {
+    for (const unit of UNITS) await entry.send(server, textOf(unit, chars))
+  }
+  return bystander.stop()
+}
+
+async function fill(server: ServingProcess): Promise<void> {
+  const made = async (path: string, body: object): Promise<void> => {
+    const headers = {
+      ...signedHeaders({ method: 'POST', path }),
+      'x-ms-documentdb-partitionkey': '["p"]',
+    }
+    const answer = await fetch(new URL(path, server.endpoint), {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    })
+    if (!answer.ok)
+      throw new Error(`POST ${path} is answered ${answer.status}: ${await answer.text()}`)
+  }
+  await made('/dbs', { id: DATABASE })
+  await made(`/dbs/${DATABASE}/colls`, { id: CONTAINER, partitionKey: { paths: ['/pk'] } })
+  const text = 'a1b2'.repeat(2048)
+  await made(`/dbs/${DATABASE}/colls/${CONTAINER}/docs`, { id: 'd', pk: 'p', text, n: 0 })
+}
