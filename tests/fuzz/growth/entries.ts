@@ -171,7 +171,7 @@ const gateway: readonly Entry[] = [
         headers: {
           'content-type': 'application/json',
           origin: server.endpoint.replace(/\/$/, ''),
-          'x-tidemark-page': '1',
+          'x-tidemark-action': '1',
         },
         body: field === 'raw' ? text : JSON.stringify({ [field]: text, database: text }),
       }),
