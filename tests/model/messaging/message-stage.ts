@@ -117,6 +117,7 @@ export class MessageStage {
     return [2, 3].map((entity) => ({
       subscription: this.record({ entity, isDead: false }).number,
       changes: undefined,
+      changedBytes: 0,
       session: undefined,
       deadLetter: undefined,
     }))

@@ -217,9 +217,9 @@ export class EntityCommands {
     record: EntityRecord,
   ): Promise<CommandFields<'send'>> {
     const judge = judgeArrival(this.#context, record)
-    const judged = async (message: NewMessage): Promise<NewMessage> => ({
+    const judged = async (message: NewMessage, together: number): Promise<NewMessage> => ({
       ...message,
-      copies: await judge({ head: parseHead(message.head), bytes: message.bytes }),
+      copies: await judge({ head: parseHead(message.head), bytes: message.bytes }, together),
     })
     const parcel = async (messages: readonly NewMessage[]): Promise<Parcel> => {
       if (record.kind !== 'topic') return { messages }
@@ -227,7 +227,7 @@ export class EntityCommands {
       let isRefused = false
       const all: NewMessage[] = []
       for (const message of messages) {
-        const one: NewMessage = isRefused ? message : await judged(message)
+        const one: NewMessage = isRefused ? message : await judged(message, messages.length)
         isRefused ||= !budget.takes([one])
         all.push(one)
       }

@@ -5,7 +5,7 @@ import {
   type MessageCopy,
   type NewMessage,
 } from '@tidemark/store/messages'
-import { judgeRules, type JudgedMessage } from '../rules/judge-rules.ts'
+import { RuleJudge, type JudgedMessage } from '../rules/judge-rules.ts'
 import type { ParsedRules } from '../rules/parsed-rules.ts'
 import { MAX_STEPS } from '../rules/work-budget.ts'
 import type { EntityDirectory } from './entity-directory.ts'
@@ -19,18 +19,25 @@ export interface FanOutContext {
 /** Steps of rules after which other work of the process has its turn: about ten milliseconds. */
 const STEPS_PER_TURN = MAX_STEPS
 
-/** Where the rules of a topic's subscriptions put a message that arrives there now (TOP-01). No copies of one that arrives in a queue. */
+/**
+ * Where the rules of a topic's subscriptions put a message that arrives there now (TOP-01). No copies of one that arrives in a queue.
+ * `messages` are stored together with it, all or none.
+ */
 export function judgeArrival(
   { directory, rules }: FanOutContext,
   record: EntityRecord,
-): (message: JudgedMessage) => Promise<readonly MessageCopy[]> {
+): (message: JudgedMessage, messages?: number) => Promise<readonly MessageCopy[]> {
   if (record.kind !== 'topic') return () => Promise.resolve([])
   const subscriptions = directory.subscriptionsOf(record)
   let spent = 0
-  return async (message) => {
-    const { copies, steps } = judgeRules(subscriptions, message, rules)
-    spent += steps
-    if (spent >= STEPS_PER_TURN) {
+  return async (message, messages = 1) => {
+    const judge = new RuleJudge(message, rules, { subscriptions: subscriptions.length, messages })
+    const copies: MessageCopy[] = []
+    for (const subscription of subscriptions) {
+      const before = judge.steps
+      copies.push(...judge.copiesFor(subscription))
+      spent += judge.steps - before
+      if (spent < STEPS_PER_TURN) continue
       spent = 0
       await eventLoopTurn()
     }
@@ -48,7 +55,8 @@ export async function judgePiece<Item, Judged>(
   const piece: Judged[] = []
   for (const item of items) {
     const judged = await judge(item)
-    if (!budget.takes(messagesOf(judged, item)) && piece.length > 0) break
+    const isTaken = budget.takes(messagesOf(judged, item)) && !budget.isFull
+    if (!isTaken && piece.length > 0) break
     piece.push(judged)
   }
   return piece

@@ -2,8 +2,8 @@ import { CodedError } from '@tidemark/contracts'
 
 /**
  * A message, all messages of one call, or a session's state, is above the entity's `maxMessageSizeInKilobytes`, or
- * the messages of one call make more copies in the subscriptions of a topic than one transaction may: 10,000, or 256 MiB.
- * Nothing was stored.
+ * the messages of one call make more copies in the subscriptions of a topic than one transaction may: 10,000, or 256 MiB,
+ * one for each subscription. Nothing was stored.
  *
  * @remedy Send less in one call (see `createMessageBatch`), make the message smaller, or store its large part elsewhere and
  * send a reference to it.

@@ -21,6 +21,7 @@ export function evaluateFilter(filter: Expression, seen: SeenProperties): boolea
 
 /** @throws EvaluationError */
 export function evaluate(expression: Expression, seen: SeenProperties): SqlValue {
+  seen.budget.spend(1)
   switch (expression.kind) {
     case 'literal':
       return expression.value
@@ -128,7 +129,7 @@ function binaryValue(
     case '*':
     case '/':
     case '%':
-      return calculate(operator, value, evaluate(right, seen))
+      return calculate(operator, value, evaluate(right, seen), seen.budget)
     case '=':
     case '<>':
     case '<':
@@ -206,16 +207,20 @@ export function isSameStored(
   right: StoredValue | undefined,
   budget: WorkBudget,
 ): boolean {
-  const [a, b] = [textOf(left), textOf(right)]
-  if (a.length !== b.length) return false
-  budget.spendOn(a.length)
-  return a === b
+  const [a, b] = [typedText(left), typedText(right)]
+  if (a.type !== b.type || a.text.length !== b.text.length) return false
+  budget.spendOn(a.text.length)
+  return a.text === b.text
 }
 
-/** The text of bytes is as it is: nothing is copied for a comparison. */
-function textOf(value: StoredValue | undefined): string {
-  const bytes = typeof value === 'object' ? value?.['bytes'] : undefined
-  return typeof bytes === 'string' ? bytes : `{${JSON.stringify(value)}}`
+/** The text in a value is as it is, however long: nothing is copied for a comparison. */
+export function typedText(value: StoredValue | undefined): {
+  readonly type: string
+  readonly text: string
+} {
+  const [[type, text] = ['', value]] =
+    typeof value === 'object' && value !== null ? Object.entries(value) : []
+  return { type, text: typeof text === 'string' ? text : String(JSON.stringify(value)) }
 }
 
 /** On whole numbers of 64 bits exactly, as soon as one is one. Unknown for what is no number. */
@@ -223,12 +228,14 @@ function calculate(
   operator: '+' | '-' | '*' | '/' | '%',
   left: SqlValue,
   right: SqlValue,
+  budget: WorkBudget,
 ): SqlValue {
   if (operator === '+' && typeof left === 'string' && typeof right === 'string') {
     // An action could double a text with each of its steps.
     if (left.length + right.length > MAX_TEXT) {
       throw new EvaluationError(`a text has more than ${MAX_TEXT} characters`)
     }
+    budget.spendOn(left.length + right.length)
     return left + right
   }
   if (!isNumber(left) || !isNumber(right)) return null

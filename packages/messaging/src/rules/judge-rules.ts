@@ -1,6 +1,7 @@
 import { assertNever } from '@tidemark/contracts/internal'
 import {
   changesSize,
+  COPY_BYTES,
   type CorrelationFilter,
   type EntityRecord,
   type MessageChanges,
@@ -11,7 +12,7 @@ import {
 import type { MessageHead } from '../messages/message-codec.ts'
 import type { ParsedRules } from './parsed-rules.ts'
 import { runAction } from './run-action.ts'
-import { evaluateFilter, isSameStored } from './evaluate.ts'
+import { evaluateFilter, isSameStored, typedText } from './evaluate.ts'
 import { GivenProperties } from './seen-properties.ts'
 import { EvaluationError, WorkBudget } from './work-budget.ts'
 
@@ -22,92 +23,128 @@ export interface JudgedMessage {
   readonly bytes: number
 }
 
-/** Where the rules of these subscriptions put a message, and the steps that it took. */
-export function judgeRules(
-  subscriptions: readonly EntityRecord[],
-  message: JudgedMessage,
-  parsed: ParsedRules,
-): { readonly copies: readonly MessageCopy[]; readonly steps: number } {
-  const budget = new WorkBudget()
-  const given = new GivenProperties(message.head, budget)
-  const copies = subscriptions.flatMap((subscription) => {
-    budget.begin()
-    return copiesFor(subscription, { given, bytes: message.bytes }, parsed)
-  })
-  return { copies, steps: budget.spent }
-}
+/** Where the rules of subscriptions put a message. Each is judged by a call of its own, so that others can have a turn in between. */
+export class RuleJudge {
+  readonly #given: GivenProperties
+  readonly #bytes: number
+  readonly #parsed: ParsedRules
 
-interface Given {
-  readonly given: GivenProperties
-  readonly bytes: number
-}
-
-/**
- * The copies that a subscription gets of a message: one for all matching rules without action, and one for each matching
- * rule with an action, with its name in the property `RuleName` (TOP-03). A filter or action that fails is no match, or one
- * copy goes to the dead-letter queue (TOP-08).
- */
-function copiesFor(
-  subscription: EntityRecord,
-  { given, bytes }: Given,
-  parsed: ParsedRules,
-): readonly MessageCopy[] {
-  const copies: MessageCopy[] = []
-  let isPlain = false
-  let failure: string | undefined
-  for (const { name, filter, action } of subscription.rules) {
-    try {
-      if (!matches(filter, given, parsed)) continue
-      if (action === undefined) isPlain = true
-      else {
-        const changes = runAction(parsed.action(action), given)
-        const properties = { ...changes.properties, RuleName: name }
-        copies.push(changedCopy(subscription, { given, bytes }, { ...changes, properties }))
-      }
-    } catch (error) {
-      if (!(error instanceof EvaluationError)) throw error
-      failure ??= `The rule '${name}' could not be evaluated: ${error.message}`
-    }
+  /** `subscriptions` is how many will be judged, and `messages` how many are stored together. */
+  constructor(
+    { head, bytes }: JudgedMessage,
+    parsed: ParsedRules,
+    together: { readonly subscriptions: number; readonly messages: number },
+  ) {
+    this.#given = new GivenProperties(head, new WorkBudget(together))
+    this.#bytes = bytes
+    this.#parsed = parsed
   }
-  if (isPlain) copies.unshift(plainCopy(subscription, given))
-  if (failure === undefined || !subscription.settings.deadLettersFilterErrors) return copies
-  const deadLetter = { reason: 'FilterEvaluationException', description: failure }
-  return [...copies, { ...plainCopy(subscription, given), deadLetter }]
+
+  /** That it took so far. */
+  get steps(): number {
+    return this.#given.budget.spent
+  }
+
+  /**
+   * The copies that a subscription gets of the message: one for all matching rules without action, and one for each matching
+   * rule with an action, with its name in the property `RuleName` (TOP-03). A filter or action that fails is no match, or one
+   * copy goes to the dead-letter queue (TOP-08).
+   */
+  copiesFor(subscription: EntityRecord): readonly MessageCopy[] {
+    const { settings, rules } = subscription
+    const given = this.#given
+    const { budget } = given
+    budget.begin(settings.maxMessageBytes)
+    const copies: MessageCopy[] = []
+    let isPlain = false
+    let failure: string | undefined
+    for (const { name, filter, action } of rules) {
+      try {
+        budget.spend(1)
+        if (!matches(filter, given, this.#parsed)) continue
+        if (action === undefined) isPlain = true
+        else {
+          budget.spend(COPY_STEPS)
+          const changes = runAction(this.#parsed.action(action), given)
+          const properties = { ...changes.properties, RuleName: name }
+          // The first copy would be there without the action, too.
+          const added = copies.length === 0 ? 0 : this.#bytes + COPY_BYTES
+          const changed = { ...changes, properties }
+          copies.push(changedCopy(subscription, { given, bytes: this.#bytes, added }, changed))
+        }
+      } catch (error) {
+        if (!(error instanceof EvaluationError)) throw error
+        failure ??= `The rule '${name}' could not be evaluated: ${error.message}`
+        if (!budget.goesOn()) break
+      }
+    }
+    if (isPlain) copies.unshift(plainCopy(subscription, given))
+    if (failure === undefined || !settings.deadLettersFilterErrors) return copies
+    const deadLetter = { reason: 'FilterEvaluationException', description: failure }
+    return [...copies, { ...plainCopy(subscription, given), deadLetter }]
+  }
 }
 
 function plainCopy({ number }: EntityRecord, { head }: GivenProperties): MessageCopy {
   return {
     subscription: number,
     changes: undefined,
+    changedBytes: 0,
     session: head.sessionId,
     deadLetter: undefined,
   }
 }
 
-/** @throws EvaluationError when it is larger than the subscription takes (SET-20) */
+/** To make a copy, beside what its action does. */
+const COPY_STEPS = 250
+
+interface Changed {
+  readonly given: GivenProperties
+  /** Of the message. */
+  readonly bytes: number
+  /** What the copy adds beside its changes. */
+  readonly added: number
+}
+
+/** @throws EvaluationError when it is larger than the subscription takes (SET-20), or those of the message are together */
 function changedCopy(
-  { number, settings }: EntityRecord,
-  { given: { head, budget }, bytes }: Given,
+  { number, settings: { maxMessageBytes } }: EntityRecord,
+  { given: { head, budget }, bytes, added }: Changed,
   changes: MessageChanges,
 ): MessageCopy {
-  const { maxMessageBytes } = settings
-  // An action may set many properties to one long text: that is not written out to find it too long.
+  // An action may set many properties to one long value: that is not written out to find it too long.
   const least = Object.values({ ...changes.properties, ...changes.system }).reduce<number>(
-    (sum, value) => sum + (typeof value === 'string' ? value.length : 0),
-    bytes,
+    (sum, value) => sum + leastCharacters(value),
+    0,
   )
-  const size = least > maxMessageBytes ? least : changesSize(changes)
-  if (bytes + size > maxMessageBytes) {
-    throw new EvaluationError(`the copy has more than ${maxMessageBytes} bytes`)
-  }
-  budget.spendOn(size)
+  assertFits(bytes + least, maxMessageBytes)
+  budget.add(added + least)
+  budget.spendOn(least * 4)
+  const changedBytes = changesSize(changes)
+  assertFits(bytes + changedBytes, maxMessageBytes)
+  budget.add(Math.max(0, changedBytes - least))
   const session = changes.system?.sessionId
   return {
     subscription: number,
     changes,
+    changedBytes,
     session: session === undefined ? head.sessionId : (session ?? undefined),
     deadLetter: undefined,
   }
+}
+
+/** @throws EvaluationError */
+function assertFits(bytes: number, maxBytes: number): void {
+  if (bytes > maxBytes) throw new EvaluationError(`the copy has more than ${maxBytes} bytes`)
+}
+
+/** Its text in JSON has more of them. */
+function leastCharacters(value: StoredValue | undefined): number {
+  return typeof value === 'string'
+    ? value.length
+    : typeof value === 'object'
+      ? typedText(value).text.length
+      : 0
 }
 
 function matches(filter: RuleFilter, given: GivenProperties, parsed: ParsedRules): boolean {
@@ -128,11 +165,13 @@ function matches(filter: RuleFilter, given: GivenProperties, parsed: ParsedRules
 /** Exact and case-sensitive, joined by AND (TOP-04). */
 function correlates(filter: CorrelationFilter, { head, budget }: GivenProperties): boolean {
   const { applicationProperties = {}, ...system } = filter
+  const wanted = Object.entries(applicationProperties)
+  budget.spend(1 + wanted.length)
   for (const [name, value] of Object.entries(system)) {
     if (value !== undefined && Reflect.get(head, name) !== value) return false
   }
   const found = head.properties ?? {}
-  return Object.entries(applicationProperties).every(
+  return wanted.every(
     ([name, value]) => Object.hasOwn(found, name) && isSame(value, found[name], budget),
   )
 }

@@ -1,8 +1,8 @@
 import type { WorkBudget } from './work-budget.ts'
 
-type PatternPart =
-  | { readonly kind: 'any' | 'one' }
-  | { readonly kind: 'same'; readonly text: string }
+/** What a part of a pattern stands for beside one character, by its code point. */
+const ANY = -1
+const ONE = -2
 
 /** SQL's LIKE: `%` is any text, `_` one character. @throws EvaluationError when it takes too long */
 export function isLike(
@@ -10,47 +10,49 @@ export function isLike(
   pattern: string,
   { escape, budget }: { readonly escape: string | undefined; readonly budget: WorkBudget },
 ): boolean {
-  // Both are taken apart first, which is work, too.
-  budget.spend(text.length + pattern.length)
-  const characters = Array.from(text)
+  // It is taken apart first, which is work, too.
+  budget.spend(pattern.length)
   const parts = partsOf(pattern, escape)
   let at = 0
   let part = 0
   // Where the last `%` stood, and where the text goes on if it takes one character more.
   let anyPart = -1
   let anyAt = 0
-  while (at < characters.length) {
+  while (at < text.length) {
     budget.spend(1)
     const wanted = parts[part]
-    if (wanted?.kind === 'any') {
+    const character = text.codePointAt(at)
+    if (wanted === ANY) {
+      if (part === parts.length - 1) return true
       anyPart = part++
       anyAt = at
-    } else if (wanted !== undefined && (wanted.kind === 'one' || isSame(wanted, characters[at]))) {
+    } else if (wanted !== undefined && (wanted === ONE || wanted === character)) {
       part++
-      at++
+      at += lengthOf(character)
     } else if (anyPart >= 0) {
       part = anyPart + 1
-      at = ++anyAt
+      anyAt += lengthOf(text.codePointAt(anyAt))
+      at = anyAt
     } else return false
   }
-  return parts.slice(part).every(({ kind }) => kind === 'any')
+  return parts.slice(part).every((wanted) => wanted === ANY)
 }
 
-function isSame(wanted: PatternPart, character: string | undefined): boolean {
-  return wanted.kind === 'same' && wanted.text === character
+/** Half of a pair that stands alone is a character, too. */
+function lengthOf(character: number | undefined): number {
+  return character !== undefined && character > 0xffff ? 2 : 1
 }
 
-function partsOf(pattern: string, escape: string | undefined): readonly PatternPart[] {
-  const parts: PatternPart[] = []
+function partsOf(pattern: string, escape: string | undefined): readonly number[] {
+  const parts: number[] = []
   let isEscaped = false
   for (const text of pattern) {
-    if (isEscaped) {
-      parts.push({ kind: 'same', text })
+    if (!isEscaped && text === escape) isEscaped = true
+    else {
+      const isPlain = isEscaped || (text !== '%' && text !== '_')
+      parts.push(isPlain ? (text.codePointAt(0) ?? 0) : text === '%' ? ANY : ONE)
       isEscaped = false
-    } else if (text === escape) isEscaped = true
-    else if (text === '%') parts.push({ kind: 'any' })
-    else if (text === '_') parts.push({ kind: 'one' })
-    else parts.push({ kind: 'same', text })
+    }
   }
   return parts
 }

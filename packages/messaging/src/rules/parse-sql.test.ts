@@ -29,10 +29,16 @@ function attempt(act: () => unknown): unknown {
   }
 }
 
+function fullBudget(): WorkBudget {
+  const budget = new WorkBudget()
+  budget.begin(0)
+  return budget
+}
+
 test('TOP-05 whatever a filter says, it is refused, fails, or is true or false', () => {
   fc.assert(
     fc.property(texts, (text) => {
-      const evaluation = new GivenProperties(HEAD, new WorkBudget())
+      const evaluation = new GivenProperties(HEAD, fullBudget())
       const result = attempt(() => evaluateFilter(parseFilter(text), evaluation))
       expect([true, false, undefined]).toContain(result)
     }),
@@ -43,7 +49,7 @@ test('TOP-05 whatever a filter says, it is refused, fails, or is true or false',
 test('TOP-06 whatever an action says, it is refused, fails, or makes changes', () => {
   fc.assert(
     fc.property(texts, (text) => {
-      const evaluation = new GivenProperties(HEAD, new WorkBudget())
+      const evaluation = new GivenProperties(HEAD, fullBudget())
       attempt(() => JSON.stringify(runAction(parseAction(`SET a = ${text}`), evaluation)))
     }),
     { seed: 15, numRuns: 3000 },
@@ -51,7 +57,7 @@ test('TOP-06 whatever an action says, it is refused, fails, or makes changes', (
 })
 
 test('the longest expressions that there can be do not exhaust the stack', () => {
-  const evaluation = new GivenProperties(HEAD, new WorkBudget())
+  const evaluation = new GivenProperties(HEAD, fullBudget())
   for (const text of [
     `${'1+'.repeat(500)}1=501`,
     `${'a=1 OR '.repeat(145)}a=1`,

@@ -5,10 +5,14 @@ import type { ActionStep, SqlValue } from './expression.ts'
 import { ChangedProperties, type GivenProperties } from './seen-properties.ts'
 import { EvaluationError } from './work-budget.ts'
 
+/** Of the budget, for one of the action, beside its expression. */
+const STEPS = 10
+
 /** What an action changes in a message (TOP-06). Each step sees what those before it did. @throws EvaluationError */
 export function runAction(steps: readonly ActionStep[], given: GivenProperties): MessageChanges {
   const seen = new ChangedProperties(given)
   for (const { property, ...step } of steps) {
+    given.budget.spend(STEPS)
     const value = step.kind === 'remove' ? undefined : evaluate(step.value, seen)
     if (property.kind === 'system') {
       seen.setSystem(property.name, value === undefined ? null : systemText(property.name, value))

@@ -2,7 +2,7 @@ import type { MessageChanges, StoredValue, SystemProperty } from '@tidemark/stor
 import type { MessageHead } from '../messages/message-codec.ts'
 import type { WorkBudget } from './work-budget.ts'
 
-/** The properties of a message as filters see them, and as an action's steps change them. Every look-up is charged. */
+/** The properties of a message as filters see them, and as an action's steps change them. */
 export interface SeenProperties {
   readonly budget: WorkBudget
   system(name: SystemProperty): string | undefined
@@ -35,7 +35,6 @@ export class GivenProperties implements SeenProperties {
   }
 
   presentName(name: string): string | undefined {
-    this.budget.spend(1)
     return this.has(name) ? name : this.alike(name)[0]
   }
 
@@ -77,7 +76,6 @@ export class ChangedProperties implements SeenProperties {
   }
 
   presentName(name: string): string | undefined {
-    this.budget.spend(1)
     if (this.#has(name)) return name
     const alike = [...this.#given.alike(name), ...(this.#added.get(name.toLowerCase()) ?? [])]
     this.budget.spend(alike.length)

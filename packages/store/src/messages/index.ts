@@ -71,7 +71,7 @@ export {
 export { messageTime, type CallerTime, type ClockPair, type MessageTime } from './message-time.ts'
 export { performCommand } from './procedures/perform-command.ts'
 export { sendTogether, type SentTogether } from './procedures/send-together.ts'
-export { CopyBudget } from './rules/copy-budget.ts'
+export { COPY_BYTES, CopyBudget, MAX_ADDED_BYTES } from './rules/copy-budget.ts'
 export { MAX_FORWARD_HOPS } from './rules/dead-letter-reasons.ts'
 export { deadLetterPath } from './rules/dead-letter-queue.ts'
 export { idleAtMs } from './rules/idle-entity.ts'

@@ -50,6 +50,8 @@ export interface NewMessage {
 export interface MessageCopy {
   readonly subscription: number
   readonly changes: MessageChanges | undefined
+  /** What the changes take: they count towards sizes. */
+  readonly changedBytes: number
   /** The session after the rule's action. */
   readonly session: string | undefined
   /** A filter failed and the subscription keeps such messages: the copy goes to its dead-letter queue (TOP-08). */
@@ -91,7 +93,7 @@ export type ParcelAnswer =
   | { readonly kind: 'sent'; readonly numbers: readonly (number | undefined)[] }
   | { readonly kind: 'full' }
   | { readonly kind: 'tooLarge' }
-  /** More than one transaction may put into subscriptions; those of scheduled messages count, too. */
+  /** More than one transaction may put into subscriptions, one for each; those of scheduled messages count, too. */
   | { readonly kind: 'tooManyCopies' }
   /** A message without a session for an entity that requires one (SES-10). */
   | { readonly kind: 'needsSession' }

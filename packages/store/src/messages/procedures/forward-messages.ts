@@ -15,6 +15,7 @@ import {
 } from '../rules/dead-letter-reasons.ts'
 import { effectiveTtlMs } from '../rules/effective-ttl.ts'
 import { arrivedRow, type Passage } from '../rules/enqueued-rows.ts'
+import { arrivingBytes } from '../rules/copy-budget.ts'
 import { refusesSend } from '../rules/entity-status.ts'
 import { hasExpired, isWaiting } from '../rules/expiry-of-messages.ts'
 import type { Fate } from '../rules/message-fate.ts'
@@ -160,7 +161,7 @@ function* refusals(
       ? 0
       : (yield* ask('readBytes', target.number)) + work.addedBytes(target.number)
   for (const { message, order } of moves) {
-    const added = message.bytes * Math.max(1, order.copies.length)
+    const added = arrivingBytes({ bytes: message.bytes, copies: order.copies })
     const reason = order.deadLetter ?? refusedBy(target, { message, order }, held + added)
     if (reason === undefined) held += added
     else reasons.set(message.id, reason)

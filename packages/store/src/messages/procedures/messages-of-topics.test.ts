@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { CommandAnswers, MessageCopy } from '../message-commands.ts'
+import { CopyBudget } from '../rules/copy-budget.ts'
 import { readChanges } from '../rules/message-changes.ts'
 import { copyFor, heads, TestedMessages, type Entity } from './tested-messages.fixture.ts'
 
@@ -55,16 +56,31 @@ describe('a send to a topic', () => {
 
   test('SET-20 every copy counts, and too many for one transaction are refused', async () => {
     const s1 = await messages.subscription('t', 's1')
-    const copies = (count: number) => Array.from({ length: count }, () => copyFor(s1))
-    expect(await topic.send({ bytes: 30, copies: copies(4) })).toBe('full')
-    expect(await topic.send({ bytes: 30, copies: copies(3) })).toEqual([1])
-    expect(await topic.send({ bytes: 0, copies: copies(10_001) })).toBe('tooManyCopies')
-    const large = await messages.topic('large', { maxBytes: 1e9, maxMessageBytes: 1e9 })
-    const s2 = await messages.subscription('large', 's2')
+    const s2 = await messages.subscription('t', 's2')
+    expect(await topic.send({ bytes: 51, copies: [copyFor(s1), copyFor(s2)] })).toBe('full')
+    expect(await topic.send({ bytes: 50, copies: [copyFor(s1), copyFor(s2)] })).toEqual([1])
+    expect(await topic.send({ messageId: 'b', bytes: 1, copies: [copyFor(s1)] })).toBe('full')
+    const many = Array.from({ length: 10_001 }, (_, n) => ({ ...copyFor(s1), subscription: n }))
+    expect(new CopyBudget().takes([{ bytes: 0, copies: many.slice(1) }])).toBe(true)
+    expect(new CopyBudget().takes([{ bytes: 0, copies: many }])).toBe(false)
     const bytes = 100 * 2 ** 20
-    expect(await large.send({ bytes, copies: [copyFor(s2), copyFor(s2)] })).toEqual([1])
-    const three = { bytes, copies: [copyFor(s2), copyFor(s2), copyFor(s2)] }
-    expect(await large.send(three)).toBe('tooManyCopies')
+    expect(new CopyBudget().takes([{ bytes, copies: many.slice(0, 2) }])).toBe(true)
+    expect(new CopyBudget().takes([{ bytes, copies: many.slice(0, 3) }])).toBe(false)
+  })
+
+  test('SET-20 copies that only rules have added refuse no sender, and go into transactions of their own', async () => {
+    const s1 = await messages.subscription('t', 's1')
+    const rules = { bytes: 0, copies: Array.from({ length: 6_000 }, () => copyFor(s1)) }
+    const budget = new CopyBudget()
+    expect([budget.takes([rules]), budget.isFull]).toEqual([true, false])
+    expect([budget.takes([rules]), budget.isFull]).toEqual([true, true])
+    const large = { bytes: 0, copies: [copyFor(s1, { changedBytes: 65 * 2 ** 20 })] }
+    const other = new CopyBudget()
+    expect([other.takes([large]), other.isFull]).toEqual([true, true])
+    const bytes = 60
+    const more = { messageId: 'b', bytes, copies: [copyFor(s1), copyFor(s1, { changedBytes: 60 })] }
+    expect(await topic.send({ ...rules, messageId: 'a' }, more)).toEqual([1, 2])
+    expect(await topic.send({ messageId: 'c', bytes: 1, copies: [copyFor(s1)] })).toBe('full')
   })
 
   test('SET-20 what its subscriptions hold counts towards the topic', async () => {

@@ -16,7 +16,7 @@ import {
 import { deadLettered, isScheduled, sentRow } from '../rules/enqueued-rows.ts'
 import { refusesSend } from '../rules/entity-status.ts'
 import { applyDue } from './apply-due.ts'
-import { CopyBudget } from '../rules/copy-budget.ts'
+import { arrivingBytes, CopyBudget } from '../rules/copy-budget.ts'
 import { claimFreshIds } from './claim-fresh-ids.ts'
 import { copiesOf, holdSubscriptions } from './fan-out.ts'
 import type { Work } from './work.ts'
@@ -83,10 +83,7 @@ function* judgeParcels(
     const copied = messages.filter((message) => !isScheduled(message, work.time.storeMs))
     const bytes =
       messages.reduce((sum, message) => sum + message.bytes, 0) +
-      copied.reduce(
-        (sum, message) => sum + message.bytes * Math.max(0, message.copies.length - 1),
-        0,
-      )
+      copied.reduce((sum, message) => sum + arrivingBytes(message) - message.bytes, 0)
     if (bytes > 0 && held + bytes > maxBytes) return { kind: 'full' }
     held += bytes
     return undefined

@@ -300,6 +300,7 @@ export function copyFor(subscription: Entity, copy: Partial<MessageCopy> = {}): 
   return {
     subscription: subscription.number,
     changes: undefined,
+    changedBytes: 0,
     session: undefined,
     deadLetter: undefined,
     ...copy,
