@@ -67,8 +67,8 @@ export interface ListenOptions {
    */
   readonly silenceTimeoutMs?: number | undefined
   /**
-   * Gets requests for a WebSocket, and answers them. Their connections count, and are strangers' to the gateway. What it
-   * throws ends the connection. On Node before 22.21 it gets requests for every other protocol, too.
+   * Gets requests for a WebSocket, and answers them. Their connections count, and are strangers' until it calls `onKnown`.
+   * What it throws ends the connection. On Node before 22.21 it gets requests for every other protocol, too.
    * @default a request is served as if it did not ask for another protocol
    */
   readonly onUpgrade?: ((upgrade: UpgradeRequest) => void) | undefined

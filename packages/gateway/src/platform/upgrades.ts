@@ -10,6 +10,8 @@ export interface UpgradeRequest {
   readonly stream: Duplex
   /** What the client has sent after the request. */
   readonly head: Buffer
+  /** The client has shown a key there: its connection gives way to no other any more. */
+  readonly onKnown: () => void
 }
 
 /** Some clients offer HTTP/2 (`h2c`) with every request: those requests are served as they are. */
@@ -40,7 +42,8 @@ export function handOverUpgrades(
     upgraded.add(stream)
     stream.once('close', () => upgraded.delete(stream))
     try {
-      onUpgrade({ request, stream, head })
+      const onKnown = (): void => connections.know(request.socket, undefined)
+      onUpgrade({ request, stream, head, onKnown })
     } catch {
       stream.destroy()
     }

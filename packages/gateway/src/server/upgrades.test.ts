@@ -84,6 +84,32 @@ test('connections that were handed over count, and give way as strangers do', as
   for (const socket of [second, third]) socket.destroy()
 })
 
+test('a connection whose client has shown a key there gives way to none', async () => {
+  const upgrades: UpgradeRequest[] = []
+  await using started = await testGateway({
+    maxConnections: 4,
+    onUpgrade: (upgrade) => {
+      upgrades.push(upgrade)
+      echo(upgrade)
+    },
+  })
+  const upgraded = async () => {
+    const socket = await rawSocket(started.gateway.port)
+    socket.write(ask())
+    expect(await next(socket)).toBe(SWITCHED)
+    return socket
+  }
+  const first = await upgraded()
+  upgrades[0]?.onKnown()
+  const second = await upgraded()
+  const ended = received(second)
+  const third = await upgraded()
+  await ended
+  first.write('still here')
+  expect(await next(first)).toBe('still here')
+  for (const socket of [first, third]) socket.destroy()
+})
+
 test('a connection that fails after it was handed over does not end the gateway', async () => {
   const streams: Duplex[] = []
   await using started = await testGateway({ onUpgrade: ({ stream }) => streams.push(stream) })

@@ -21,6 +21,8 @@ export interface ConnectionParts {
   readonly policies: AccessPolicies
   readonly maxLinks: number
   readonly report: (place: string, error: unknown) => void
+  /** The client has shown a key. It may do so again. */
+  readonly onKnown: () => void
   readonly onEnded: () => void
 }
 
@@ -120,6 +122,7 @@ export class ClientConnection implements LinkHost {
   }
 
   claimed(): void {
+    this.#parts.onKnown()
     this.#expiry.abort()
     this.#expiry = new AbortController()
     this.#work.start(this.#watchExpiry(this.#expiry.signal))
@@ -159,6 +162,7 @@ export class ClientConnection implements LinkHost {
   #logIn(name: string, key: string): boolean {
     try {
       this.claims.putKey(name, key)
+      this.#parts.onKnown()
       return true
     } catch {
       return false

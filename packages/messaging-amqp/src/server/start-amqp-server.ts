@@ -61,8 +61,14 @@ export interface RunningAmqpServer {
   readonly address: string
   readonly host: string
   readonly port: number
-  /** Serves a client that connected another way, such as over a WebSocket. `address` is the client's. */
-  accept(stream: Duplex, client: { readonly address: string }): void
+  /**
+   * Serves a client that connected another way, such as over a WebSocket. `address` is the client's; `onKnown` is called when it has
+   * shown a key.
+   */
+  accept(
+    stream: Duplex,
+    client: { readonly address: string; readonly onKnown?: (() => void) | undefined },
+  ): void
   /** Replaces all policies, and closes links that are no longer permitted. @throws ERR_INVALID_OPTION */
   replacePolicies(policies: readonly AccessPolicy[]): void
   /** Accepts no more connections, and closes the open ones. Locks of messages stay; sessions are released. Idempotent. */
@@ -134,7 +140,7 @@ const RULES: OptionRules<AmqpServerOptions> = {
 
 function acceptClient(
   stream: Duplex,
-  { address }: { readonly address: string },
+  { address, onKnown }: Parameters<RunningAmqpServer['accept']>[1],
   {
     options,
     access,
@@ -157,6 +163,7 @@ function acceptClient(
     policies: access,
     maxLinks: maxLinksPerConnection,
     report: (place, error) => onFailure?.({ address, place, error }),
+    onKnown: () => onKnown?.(),
     onEnded: () => connections.remove(connection),
   })
   connections.add(connection, address)

@@ -9,11 +9,16 @@ export interface UpgradeRequest {
   readonly stream: Duplex
   /** What the client has sent after the request. */
   readonly head: Buffer
+  /** Is called when the client has shown a key: the HTTP server may take it for a stranger until then. @default nothing */
+  readonly onKnown?: (() => void) | undefined
 }
 
 export interface WebSocketDoorOptions {
   /** Takes a client that speaks AMQP. */
-  readonly accept: (stream: Duplex, client: { readonly address: string }) => void
+  readonly accept: (
+    stream: Duplex,
+    client: { readonly address: string; readonly onKnown: (() => void) | undefined },
+  ) => void
   /** Whether pages of this machine alone may connect: a browser would tell a page of any other what is in the queues. */
   readonly isForLoopbackOnly: () => boolean
 }
@@ -41,7 +46,7 @@ export function webSocketDoor({
     maxPayload: MAX_MESSAGE_BYTES,
     handleProtocols: () => PROTOCOL,
   })
-  return ({ request, stream, head }) => {
+  return ({ request, stream, head, onKnown }) => {
     const refusal = refusalOf(request, { isForLoopbackOnly: isForLoopbackOnly() })
     if (refusal !== undefined) {
       refuse(stream, refusal)
@@ -52,7 +57,7 @@ export function webSocketDoor({
       const duplex = createWebSocketStream(socket)
       // What is not AMQP, or not a WebSocket, ends the connection; there is nobody to tell.
       duplex.on('error', () => duplex.destroy())
-      accept(duplex, { address })
+      accept(duplex, { address, onKnown })
     })
   }
 }
