@@ -39,10 +39,17 @@ export class ConnectionClaims {
 
   permits(right: AccessRight, path: string): boolean {
     const wanted = { right, path, nowMs: this.#clock.wallMs() }
-    for (const claims of this.#claims.values()) {
-      if (permits(claims, wanted) && this.#policies.isInForce(claims)) return true
+    const address = path.toLowerCase()
+    // Of the path, of those above it, and of the whole namespace: a client may have a thousand others.
+    for (let end = address.length; end > 0; end = address.lastIndexOf('/', end - 1)) {
+      if (this.#permits(address.slice(0, end), wanted)) return true
     }
-    return false
+    return this.#permits('', wanted)
+  }
+
+  #permits(path: string, wanted: Parameters<typeof permits>[1]): boolean {
+    const claims = this.#claims.get(path)
+    return claims !== undefined && permits(claims, wanted) && this.#policies.isInForce(claims)
   }
 
   /** @throws ERR_UNAUTHORIZED_ACCESS */
