@@ -186,3 +186,19 @@ describe('WaitingQueue', () => {
     expect(commands).toBeLessThan(10)
   })
 })
+
+it('lets many leave in time that grows with their number', async () => {
+  const leave = async (count: number): Promise<number> => {
+    const { queue } = queueOver([])
+    const pending = Array.from({ length: count }, () => queue.ask({ waits: true, max: 1 }))
+    await settle(5)
+    const start = performance.now()
+    for (const { cancel } of pending.toReversed()) cancel()
+    return performance.now() - start
+  }
+  const least = async (count: number) =>
+    Math.min(await leave(count), await leave(count), await leave(count))
+  // 20 times as many: 400 times as long, if each looked at all others.
+  const few = await least(3_000)
+  expect((await least(60_000)) / few).toBeLessThan(120)
+})

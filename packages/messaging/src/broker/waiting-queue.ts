@@ -29,7 +29,7 @@ export class WaitingQueue<Request extends { readonly waits: boolean }, Item> {
   readonly #take: (requests: readonly Request[]) => Promise<readonly (readonly Item[])[]>
   readonly #onEmpty: () => void
   /** In the order in which they came. */
-  #entries: Entry<Request, Item>[] = []
+  readonly #entries = new Set<Entry<Request, Item>>()
   /** Those that the command on its way asks for. */
   #asked: ReadonlySet<Entry<Request, Item>> = new Set()
   #mayFind = false
@@ -48,7 +48,7 @@ export class WaitingQueue<Request extends { readonly waits: boolean }, Item> {
 
   /** Whether somebody waits. */
   get isAwaited(): boolean {
-    return this.#entries.length > 0
+    return this.#entries.size > 0
   }
 
   ask(request: Request): Pending<Item> {
@@ -61,7 +61,7 @@ export class WaitingQueue<Request extends { readonly waits: boolean }, Item> {
       resolve,
       reject,
     }
-    this.#entries.push(entry)
+    this.#entries.add(entry)
     this.wake()
     return {
       delivered: promise,
@@ -84,8 +84,9 @@ export class WaitingQueue<Request extends { readonly waits: boolean }, Item> {
 
   /** Rejects all that wait. Those whom a command is asking for get its answer. */
   fail(error: unknown): void {
-    for (const entry of this.#entries.filter((one) => !this.#asked.has(one))) {
-      this.#entries.splice(this.#entries.indexOf(entry), 1)
+    for (const entry of this.#entries) {
+      if (this.#asked.has(entry)) continue
+      this.#entries.delete(entry)
       entry.reject(error)
     }
   }
@@ -98,7 +99,7 @@ export class WaitingQueue<Request extends { readonly waits: boolean }, Item> {
   async #serve(): Promise<void> {
     // Those who ask in the same turn go together.
     await Promise.resolve()
-    while (this.#mayFind && this.#entries.length > 0) {
+    while (this.#mayFind && this.isAwaited) {
       this.#mayFind = false
       await this.#serveFirst(this.#nextEntries())
     }
@@ -108,8 +109,9 @@ export class WaitingQueue<Request extends { readonly waits: boolean }, Item> {
 
   /** Those who do not wait may stand behind more who wait than one command asks for. */
   #nextEntries(): readonly Entry<Request, Item>[] {
-    const hasty = this.#hasFoundNothing ? this.#entries.filter(({ request }) => !request.waits) : []
-    return (hasty.length > 0 ? hasty : this.#entries).slice(0, MAX_REQUESTS)
+    const all = [...this.#entries]
+    const hasty = this.#hasFoundNothing ? all.filter(({ request }) => !request.waits) : []
+    return (hasty.length > 0 ? hasty : all).slice(0, MAX_REQUESTS)
   }
 
   async #serveFirst(entries: readonly Entry<Request, Item>[]): Promise<void> {
@@ -124,22 +126,21 @@ export class WaitingQueue<Request extends { readonly waits: boolean }, Item> {
       }
       answered = entries.slice(0, answers.length)
     } catch (error) {
-      this.#entries = this.#entries.filter((entry) => !this.#asked.has(entry))
-      for (const entry of entries) entry.reject(error)
+      for (const entry of entries) {
+        this.#entries.delete(entry)
+        entry.reject(error)
+      }
     }
     this.#asked = new Set()
     // Those behind the limit have not been asked for, unless somebody before them found nothing any more.
-    const isEmpty = answered.some((entry) => this.#entries.includes(entry))
+    const isEmpty = answered.some((entry) => this.#entries.has(entry))
     this.#hasFoundNothing = isEmpty
     if (isEmpty) for (const entry of this.#entries) beginWaiting(entry)
-    if (!isEmpty || this.#entries.some(({ request }) => !request.waits)) this.#mayFind = true
+    if (!isEmpty || [...this.#entries].some(({ request }) => !request.waits)) this.#mayFind = true
   }
 
   #remove(entry: Entry<Request, Item>, items: readonly Item[]): void {
-    const place = this.#entries.indexOf(entry)
-    if (place === -1) return
-    this.#entries.splice(place, 1)
-    entry.resolve(items)
+    if (this.#entries.delete(entry)) entry.resolve(items)
   }
 }
 
