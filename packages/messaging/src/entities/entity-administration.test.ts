@@ -300,6 +300,20 @@ test('TOP-07 rules are added, listed and removed', async () => {
   )
 })
 
+test('TOP-04 a correlation filter has a bound, because all rules are read before each send', async () => {
+  const { admin } = open()
+  await admin.createTopic('news')
+  await admin.createSubscription(ALL)
+  const filterOf = (length: number) => ({
+    subject: 'x'.repeat(4000),
+    applicationProperties: { a: 'y'.repeat(length) },
+  })
+  await admin.createRule(ALL, { name: 'fits', filter: filterOf(4000) })
+  expect(await refusal(admin.createRule(ALL, { name: 'not', filter: filterOf(5000) }))).toBe(
+    'ERR_INVALID_OPTION: filter must have at most 8192 characters as JSON, got 9047',
+  )
+})
+
 test('TOP-07 a rule is replaced in its place: what is not given is not kept, its name and age are', async () => {
   const { admin } = open()
   await admin.createTopic('news')

@@ -8,6 +8,9 @@ import { isSameName, problemOfRuleName } from './entity-names.ts'
 import { CORRELATION_RULES, RULE_RULES, SQL_RULES } from './option-rules.ts'
 import type { RuleOptions } from './options.ts'
 
+/** Of a correlation filter as it is stored: a SQL filter has a bound of its own. */
+const MAX_FILTER_CHARACTERS = 8192
+
 /** Of a subscription. All of them stand in one record, which is read before each send to the topic. */
 const MAX_RULES = 1000
 
@@ -73,11 +76,20 @@ function readFilter(filter: RuleOptions['filter']): RuleFilter {
   if (Object.values(filter).every((value) => value === undefined)) {
     throw new InvalidOptionError('filter must have a property to compare')
   }
-  if (applicationProperties === undefined) return { kind: 'correlation', filter: texts }
-  return {
+  const stored: RuleFilter = {
     kind: 'correlation',
-    filter: { ...texts, applicationProperties: toStoredValues(applicationProperties) },
+    filter:
+      applicationProperties === undefined
+        ? texts
+        : { ...texts, applicationProperties: toStoredValues(applicationProperties) },
   }
+  const { length } = JSON.stringify(stored.filter)
+  if (length > MAX_FILTER_CHARACTERS) {
+    throw new InvalidOptionError(
+      `filter must have at most ${MAX_FILTER_CHARACTERS} characters as JSON, got ${length}`,
+    )
+  }
+  return stored
 }
 
 function rethrow(index: number, read: () => RuleRecord): RuleRecord {
