@@ -23,6 +23,9 @@ import {
 } from './message-fields.ts'
 import { DATA, readSections, type Offsets, type Sections } from './sections.ts'
 
+/** As many as application properties. */
+const MAX_ANNOTATIONS = 1_000
+
 /** What a message says in its annotations. */
 interface Annotations {
   readonly partitionKey: string | undefined
@@ -100,6 +103,9 @@ function readAnnotations(bytes: Buffer, items: Offsets | undefined): Annotations
   let partitionKey: string | undefined
   let scheduledMs: number | undefined
   const kept: Buffer[] = []
+  if (items !== undefined && items.length > 2 * MAX_ANNOTATIONS + 1) {
+    throw new InvalidOptionError(`a message has at most ${MAX_ANNOTATIONS} annotations`)
+  }
   for (let item = 0; items !== undefined && item + 2 < items.length; item += 2) {
     const [keyAt, valueAt, next] = [items[item]!, items[item + 1]!, items[item + 2]!]
     const key = storedValueAt(bytes, keyAt)

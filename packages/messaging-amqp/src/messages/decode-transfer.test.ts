@@ -219,6 +219,18 @@ describe('properties', () => {
 })
 
 describe('header and annotations', () => {
+  test('1,000 annotations are taken, and no more', () => {
+    const many = (count: number) =>
+      rheaBytes({
+        message_annotations: Object.fromEntries(
+          Array.from({ length: count }, (_, n) => [`x${n}`, n]),
+        ),
+        body: amqp.data_section(Buffer.from('1')),
+      })
+    expect(headIn(decoded(many(1_000))).extra).toBeDefined()
+    expect(() => decoded(many(1_001))).toThrow(INVALID)
+  })
+
   test.each([
     [undefined, undefined],
     [0, undefined],
