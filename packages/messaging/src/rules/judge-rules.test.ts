@@ -68,6 +68,7 @@ test.each([
   ['n + 1 * 2 - 4 / 2 % 3 = 3', true],
   ['-n < -2 AND +n > 2', true],
   ['n / 2 = 1.5', true],
+  ['n = 3. AND n = 3.0 AND n > .5 AND n < 3e1 AND n < 3.e+1', true],
   ['big = 9007199254740993', true],
   ['big = 9007199254740992', false],
   ['big - 1 = 9007199254740992', true],

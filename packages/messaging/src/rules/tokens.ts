@@ -10,7 +10,7 @@ export type Token =
   | { readonly kind: 'end'; readonly text: ''; readonly at: number }
 
 const PATTERN =
-  /(?<space>\s+)|(?<number>(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)|(?<word>[\p{L}_][\p{L}\p{N}_]*)|'(?<text>(?:[^']|'')*)'|\[(?<bracket>(?:[^\]]|\]\])+)\]|"(?<quote>(?:[^"]|"")+)"|(?<sign><>|!=|<=|>=|[=<>+\-*/%(),;.])/giuy
+  /(?<space>\s+)|(?<number>(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)|(?<word>[\p{L}_][\p{L}\p{N}_]*)|'(?<text>(?:[^']|'')*)'|\[(?<bracket>(?:[^\]]|\]\])+)\]|"(?<quote>(?:[^"]|"")+)"|(?<sign><>|!=|<=|>=|[=<>+\-*/%(),;.])/giuy
 
 /** @throws ERR_INVALID_RULE */
 export function tokenize(sql: string): readonly Token[] {
