@@ -16,8 +16,8 @@ export interface FanOutContext {
   readonly rules: ParsedRules
 }
 
-/** Steps of rules after which other work of the process has its turn: about ten milliseconds. */
-const STEPS_PER_TURN = MAX_STEPS
+/** Steps of rules after which other work of the process has its turn: a few milliseconds. */
+const STEPS_PER_TURN = MAX_STEPS / 4
 
 /**
  * Where the rules of a topic's subscriptions put a message that arrives there now (TOP-01). No copies of one that arrives in a queue.

@@ -201,12 +201,16 @@ function orderOfOthers(
   return isSameStored(left.other, right.other, budget) ? 0 : undefined
 }
 
+/** Of the budget, to take two such values apart. */
+const TYPED_STEPS = 10
+
 /** Bytes, or values of a type that only a front for a protocol knows. */
 export function isSameStored(
   left: StoredValue | undefined,
   right: StoredValue | undefined,
   budget: WorkBudget,
 ): boolean {
+  budget.spend(TYPED_STEPS)
   const [a, b] = [typedText(left), typedText(right)]
   if (a.type !== b.type || a.text.length !== b.text.length) return false
   budget.spendOn(a.text.length)

@@ -6,7 +6,7 @@ import { ChangedProperties, type GivenProperties } from './seen-properties.ts'
 import { EvaluationError } from './work-budget.ts'
 
 /** Of the budget, for one of the action, beside its expression. */
-const STEPS = 10
+const STEPS = 20
 
 /** What an action changes in a message (TOP-06). Each step sees what those before it did. @throws EvaluationError */
 export function runAction(steps: readonly ActionStep[], given: GivenProperties): MessageChanges {

@@ -20,8 +20,8 @@ export const MAX_STEPS: number = 500_000
 const MAX_ALL_STEPS = 10 * MAX_STEPS
 
 /**
- * The work that rules may still do for a message, and the bytes that their actions may add to it. A step is a rule, a part of an
- * expression, or a character of `LIKE`. Each subscription has an even share of what those before it have left: none fails for the
+ * The work that rules may still do for a message, and the bytes that their actions may add to it. A step is a rule, or a part of
+ * an expression. Each subscription has an even share of what those before it have left: none fails for the
  * rules of others.
  */
 export class WorkBudget {
