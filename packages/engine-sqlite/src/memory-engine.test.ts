@@ -1,9 +1,13 @@
 import type { Clock } from '@tidemark/contracts'
 import { openMemoryStore } from '@tidemark/testing'
 import { storageEngineConformance } from '@tidemark/testing/conformance'
-import { expect, test, vi } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { openMemoryEngine } from './memory-engine.ts'
 import { DatabaseWriter } from './writer/database-writer.ts'
+import { StatementPlans } from './statement-plans.fixture.ts'
+
+const plans = new StatementPlans()
+afterAll(() => plans[Symbol.dispose]())
 
 storageEngineConformance({
   name: 'memory',
@@ -123,4 +127,9 @@ test('TTL-5 background work goes on while there are always writes', async () => 
   isDone = true
   await Promise.all(writing)
   await store.close()
+})
+
+test('every statement goes by an index, and reads rows up to a limit', () => {
+  expect(plans.size).toBeGreaterThan(50)
+  expect(plans.costly).toEqual([])
 })

@@ -89,15 +89,20 @@ function scanStatement(
 ): [string, ...SQLInputValue[]] {
   const { collection, range, partitionKey, after } = query
   const conditions: Condition[] = [{ sql: 'coll = ? AND kind = 0', values: [collection.number] }]
-  if (after === undefined) {
-    conditions.push({ sql: 'epk >= ?', values: [range.minInclusive] })
+  if (partitionKey !== undefined) {
+    // All but the id is one value: the index has the rest in order, and goes straight to where the page begins.
+    const values = [range.minInclusive, partitionKey]
+    conditions.push({ sql: 'epk = ? AND pk = ?', values })
+    if (after !== undefined) conditions.push({ sql: 'id > ?', values: [after.id] })
   } else {
     // The only lower bound, so that the index goes straight to it, however many documents share an EPK.
-    const values = [after.epk, after.partitionKey, after.id]
-    conditions.push({ sql: '(epk, pk, id) > (?, ?, ?)', values })
+    conditions.push(
+      after === undefined
+        ? { sql: 'epk >= ?', values: [range.minInclusive] }
+        : { sql: '(epk, pk, id) > (?, ?, ?)', values: [after.epk, after.partitionKey, after.id] },
+    )
+    conditions.push({ sql: 'epk < ?', values: [range.maxExclusive] })
   }
-  conditions.push({ sql: 'epk < ?', values: [range.maxExclusive] })
-  if (partitionKey !== undefined) conditions.push({ sql: 'pk = ?', values: [partitionKey] })
   const live = condition ?? { sql: '1', values: [] }
   const where = conditions.map(({ sql }) => sql).join(' AND ')
   return [

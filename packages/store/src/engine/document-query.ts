@@ -18,7 +18,7 @@ export interface ScanPosition {
 export interface ScanQuery {
   readonly collection: CollectionRecord
   readonly range: FeedRange
-  /** Only this partition key value (its EPK is then in `range`). */
+  /** Only this partition key value; `range` is then that of its one EPK. */
   readonly partitionKey?: string | undefined
   /** Continues right after this key. */
   readonly after?: ScanPosition | undefined
