@@ -112,12 +112,13 @@ const MANY_CHUNKS = Array.from({ length: 20 }, () => 'x'.repeat(80_000))
 test('memory of a write that failed is not used again: the system may still look at it', async () => {
   const memoryOf = async (error: Error | null): Promise<readonly ArrayBufferLike[]> => {
     const memory = new Set<ArrayBufferLike>()
+    const sent = Promise.withResolvers<void>()
     const outgoing = Object.assign(
       new Writable({
         highWaterMark: 2 ** 30,
         write: ({ buffer }: Buffer, _, taken) => {
           memory.add(buffer)
-          void setImmediate().then(() => taken(error))
+          void sent.promise.then(() => taken(error))
         },
       }),
       { writeHead: () => undefined },
@@ -126,6 +127,7 @@ test('memory of a write that failed is not used again: the system may still look
     const answer = { status: 200, headers: {}, body: MANY_CHUNKS }
     const { signal } = new AbortController()
     await sendAnswer(outgoing as never, answer, { headers: {}, signal })
+    sent.resolve()
     await ended
     return [...memory]
   }
@@ -135,4 +137,22 @@ test('memory of a write that failed is not used again: the system may still look
   const used = await memoryOf(null)
   expect(used.length).toBe(MANY_CHUNKS.length)
   expect(used.some((memory) => memory === failed)).toBe(false)
+})
+
+test('others have their turn between the chunks of an answer that is taken at once', async () => {
+  let turns = 0
+  let isSent = false
+  const count = async (): Promise<void> => {
+    for (; !isSent; turns++) await setImmediate()
+  }
+  const counting = count()
+  const outgoing = Object.assign(new Writable({ write: (_chunk, _encoding, taken) => taken() }), {
+    writeHead: () => undefined,
+  })
+  const answer = { status: 200, headers: {}, body: MANY_CHUNKS }
+  const { signal } = new AbortController()
+  await sendAnswer(outgoing as never, answer, { headers: {}, signal })
+  isSent = true
+  await counting
+  expect(turns).toBeGreaterThan(MANY_CHUNKS.length / 2)
 })

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { eventLoopTurn } from '@tidemark/contracts/internal'
 import type { Answer } from '../protocol/answer.ts'
 
 /** A text of this size is put together, and written with the head at once. */
@@ -49,6 +50,8 @@ export async function sendAnswer(
   outgoing.writeHead(status, headers)
   let sent = 0
   for (const { bytes, taken } of chunks) {
+    // A fast reader takes each chunk at once, and others would wait for the last one.
+    if (sent > 0) await eventLoopTurn()
     if (outgoing.destroyed) return sent
     sent += bytes.length
     if (!outgoing.write(bytes, taken)) await drained(outgoing, signal)
