@@ -1,16 +1,15 @@
 import { InvalidContinuationError } from '@tidemark/contracts'
+import { resolveItemCount } from '@tidemark/store/engine'
 import { HEADER } from '../protocol/header-names.ts'
 import { itemCount } from '../protocol/request-values.ts'
 import type { GatewayRequest } from '../requests/gateway-request.ts'
 
-/** Documents of a page when the client does not say how many; as the store's own pages. */
-const DEFAULT_FEED_ITEMS = 1000
 /** Characters that end a page early, as the service's pages end at 4 MB. The store's own pages are smaller. */
 export const MAX_FEED_CHARS: number = 4 * 1024 * 1024
 
-/** @throws ERR_BAD_REQUEST */
+/** As of the store's own pages. @throws ERR_BAD_REQUEST */
 export function feedItemCount({ header }: GatewayRequest): number {
-  return itemCount(HEADER.maxItemCount, header(HEADER.maxItemCount)) ?? DEFAULT_FEED_ITEMS
+  return resolveItemCount(itemCount(HEADER.maxItemCount, header(HEADER.maxItemCount)))
 }
 
 /**

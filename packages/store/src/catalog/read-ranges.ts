@@ -30,7 +30,7 @@ export async function readRangesPage(
   const all = await engine.listRanges(record)
   // A range that begins below the reached key and ends above it is the result of a merge: list it again.
   const rest = all.filter(({ maxExclusive }) => maxExclusive > reached)
-  const page = rest.slice(0, resolveItemCount(request.maxItemCount))
+  const page = rest.slice(0, resolveItemCount(request.maxItemCount, { most: Infinity }))
   const end = page.at(-1)?.maxExclusive
   return {
     ranges: page.map((range) => partitionKeyRange(range, record)),

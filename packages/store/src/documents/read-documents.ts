@@ -32,7 +32,7 @@ export interface ReadDocumentsOptions extends RequestOptions {
    */
   readonly partitionKey?: PartitionKey | undefined
   /**
-   * Maximum number of documents of a page; absent or -1 = the store chooses.
+   * Maximum number of documents of a page, which has at most 5000; absent or -1 = the store chooses.
    * @unit documents @range 1 or more; or -1 @default 1000
    */
   readonly maxItemCount?: number | undefined

@@ -24,7 +24,7 @@ export interface ChangesOptions<T extends DocumentBody> {
   /** Only this part of the collection. @default the whole collection */
   readonly range?: FeedRange | undefined
   /**
-   * Maximum number of changes of a page, exceeded only to keep a transaction whole.
+   * Maximum number of changes of a page, exceeded only to keep a transaction whole. A page has at most about 5000.
    * @unit changes @range 1 or more; or -1: the store's choice @default 1000
    */
   readonly maxItemCount?: number | undefined
