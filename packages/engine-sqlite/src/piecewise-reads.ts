@@ -12,6 +12,7 @@ import type {
 import { countInPieces } from './reader/count-feed.ts'
 import type { DatabaseReader } from './reader/database-reader.ts'
 import { scanPastExpired } from './reader/document-scan.ts'
+import { PartitionRead } from './reader/partition-read.ts'
 import { readExpiryView } from './reader/expiry-view.ts'
 import { StartSearch } from './reader/start-lsn.ts'
 import { countLive, middleOfRange, sizeOfRange, type RangeSteps } from './reader/size-of-range.ts'
@@ -32,8 +33,22 @@ export class PiecewiseReads {
     this.#read = read
   }
 
-  /** A page is limited by itself. It continues only if it has found nothing but expired documents. */
-  scan(query: ScanQuery): Promise<ScanPage> {
+  /**
+   * A page is limited by itself. It continues only if it has found nothing but expired documents, or if it is to be all of a
+   * partition key value.
+   */
+  async scan(query: ScanQuery): Promise<ScanPage> {
+    const { partitionKey, signal } = query
+    if (partitionKey !== undefined && query.maxItems === Infinity) {
+      const read = new PartitionRead({ ...query, partitionKey })
+      let page = await this.#read((reader) => reader.partition(query, read))
+      while (page === undefined) {
+        await eventLoopTurn()
+        signal?.throwIfAborted()
+        page = await this.#piece((reader) => reader.partition(query, read))
+      }
+      return page
+    }
     return scanPastExpired(query, (part) =>
       part.after === query.after
         ? this.#read((reader) => reader.scan(part))

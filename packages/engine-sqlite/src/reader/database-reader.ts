@@ -38,6 +38,7 @@ import {
 import { numberColumn, textColumn } from '../connection/column.ts'
 import type { Connection } from '../connection/connection.ts'
 import { readHead } from '../connection/head.ts'
+import { SEGMENT_SLOTS } from '../connection/schema.ts'
 import { policyOf } from '../connection/live-rows.ts'
 import { withStoreErrors } from '../connection/sqlite-error.ts'
 import { hasMessageTables } from '../messages/message-tables.ts'
@@ -52,6 +53,7 @@ import {
   type FeedSnapshot,
 } from './feed-pages.ts'
 import { MaintenanceViews } from './maintenance-view.ts'
+import type { PartitionRead } from './partition-read.ts'
 import { readRangeHead } from './range-head.ts'
 import type { WalkedRange } from './range-size.ts'
 import { startLsn, type StartSearch } from './start-lsn.ts'
@@ -148,6 +150,16 @@ export class DatabaseReader {
         query,
       ),
     )
+  }
+
+  /** One turn of reading a partition key value; see `PartitionRead`. */
+  partition(query: ScanQuery, read: PartitionRead): ScanPage | undefined {
+    return this.#inFeed(query, ({ connection, collection, range, head, nowSecond }) => {
+      const condition = unexpired(connection, collection, nowSecond)
+      const { segment, segments } = range
+      const newestSeq = segment * SEGMENT_SLOTS + head.lsn - (segments.at(-1)?.base ?? 0)
+      return read.turn({ connection, condition, segment, newestSeq })
+    })
   }
 
   feedPage(query: FeedPageQuery): EngineFeedPage {

@@ -35,10 +35,14 @@ export async function scanPastExpired(
 
 /**
  * Live documents in (EPK, partition key text, id) order, within the caller's snapshot. A page can end before its
- * limits, even without a document, where it has found many expired ones. It does not end early within one partition key
- * value, which is read as a whole.
+ * limits, even without a document, where it has found many expired ones: `examined` counts these, too.
+ *
+ * @param query.through with a partition key: the last id
  */
-export function scanDocuments(snapshot: ScanSnapshot, query: ScanQuery): ScanPage {
+export function scanDocuments(
+  snapshot: ScanSnapshot,
+  query: ScanQuery & { readonly through?: string | undefined },
+): ScanPage & { readonly examined: number } {
   const { connection } = snapshot
   const versions: DocumentVersion[] = []
   let chars = 0
@@ -66,11 +70,14 @@ export function scanDocuments(snapshot: ScanSnapshot, query: ScanQuery): ScanPag
       })
       chars += body.length
       if (chars >= query.maxChars || versions.length >= query.maxItems) {
-        return { versions, next: index < rows.length - 1 ? after : undefined }
+        const next = index < rows.length - 1 ? after : undefined
+        return { versions, next, examined: versions.length + expired }
       }
     }
-    if (rows.length <= wanted) return { versions, next: undefined }
-    if (expired >= MAX_EXPIRED && query.partitionKey === undefined) return { versions, next: after }
+    const isLast = rows.length <= wanted
+    if (isLast || expired >= MAX_EXPIRED) {
+      return { versions, next: isLast ? undefined : after, examined: versions.length + expired }
+    }
   }
 }
 
@@ -84,16 +91,17 @@ function readBody(
 
 function scanStatement(
   { condition }: ScanSnapshot,
-  query: ScanQuery,
+  query: Parameters<typeof scanDocuments>[1],
   limit: number,
 ): [string, ...SQLInputValue[]] {
-  const { collection, range, partitionKey, after } = query
+  const { collection, range, partitionKey, after, through } = query
   const conditions: Condition[] = [{ sql: 'coll = ? AND kind = 0', values: [collection.number] }]
   if (partitionKey !== undefined) {
     // All but the id is one value: the index has the rest in order, and goes straight to where the page begins.
     const values = [range.minInclusive, partitionKey]
     conditions.push({ sql: 'epk = ? AND pk = ?', values })
     if (after !== undefined) conditions.push({ sql: 'id > ?', values: [after.id] })
+    if (through !== undefined) conditions.push({ sql: 'id <= ?', values: [through] })
   } else {
     // The only lower bound, so that the index goes straight to it, however many documents share an EPK.
     conditions.push(

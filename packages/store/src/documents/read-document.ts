@@ -11,9 +11,6 @@ import { checkedDocumentId } from '../catalog/resource-names.ts'
 import { singleEpkRange } from '../engine/range-lookup.ts'
 import { readRow, type OpenCollection } from './open-collection.ts'
 
-/** More than any partition holds, and a limit that every engine accepts. */
-const WHOLE_PARTITION = 2_000_000_000
-
 /** A document that was not decoded, for callers that only forward it. */
 export interface ReadTextResult {
   /** JSON text, system properties included. Undefined when there is no such document, or it was not modified. */
@@ -71,7 +68,10 @@ export async function readPartition<T extends DocumentBody>(
   partitionKey: PartitionKey,
 ): Promise<{ readonly documents: readonly Stored<T>[]; readonly serverTimeMs: number }> {
   const { versions, serverTimeMs } = await scanPartition(open, partitionKey, {})
-  return { documents: versions.map((each) => open.stamp.document<T>(each)), serverTimeMs }
+  return {
+    documents: await inTurns(open, versions, (each) => open.stamp.document<T>(each)),
+    serverTimeMs,
+  }
 }
 
 /**
@@ -89,13 +89,13 @@ export async function readPartitionText(
   readonly serverTimeMs: number
 }> {
   const { versions, ...read } = await scanPartition(open, partitionKey, options)
-  return { bodies: versions.map((each) => open.stamp.text(each)), ...read }
+  return { bodies: await inTurns(open, versions, (each) => open.stamp.text(each)), ...read }
 }
 
 async function scanPartition(
   { engine, encoder, record }: OpenCollection,
   partitionKey: PartitionKey,
-  { maxChars = WHOLE_PARTITION, signal }: RequestOptions & { readonly maxChars?: number },
+  { maxChars = Infinity, signal }: RequestOptions & { readonly maxChars?: number },
 ): Promise<{
   readonly versions: readonly DocumentVersion[]
   readonly isWhole: boolean
@@ -106,9 +106,24 @@ async function scanPartition(
     collection: record,
     range: singleEpkRange(epk),
     partitionKey: text,
-    maxItems: WHOLE_PARTITION,
+    maxItems: Infinity,
     maxChars,
     signal,
   })
   return { versions, isWhole: next === undefined, serverTimeMs: engine.nowMs() }
+}
+
+/** One after the other, with turns of the event loop in between. */
+async function inTurns<Item>(
+  { turns }: OpenCollection,
+  versions: readonly DocumentVersion[],
+  make: (version: DocumentVersion) => Item,
+): Promise<readonly Item[]> {
+  const items: Item[] = []
+  for (const version of versions) {
+    if (turns.due) await turns.take()
+    turns.spend(version.body.length)
+    items.push(make(version))
+  }
+  return items
 }

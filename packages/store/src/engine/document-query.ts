@@ -22,6 +22,7 @@ export interface ScanQuery {
   readonly partitionKey?: string | undefined
   /** Continues right after this key. */
   readonly after?: ScanPosition | undefined
+  /** Infinity with a partition key: all of it in one snapshot, however many turns of the event loop that takes. */
   readonly maxItems: number
   /** A page ends after the row that reaches this many characters. */
   readonly maxChars: number
