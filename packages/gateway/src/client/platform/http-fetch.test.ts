@@ -8,6 +8,28 @@ import { systemFetch } from './http-fetch.ts'
 const unit = 'aü€😀'
 const MIB = 1024 * 1024
 
+test('an answer without an end is given up, and its connection cut', async () => {
+  const cut = Promise.withResolvers<void>()
+  const server = createServer((_, outgoing) => {
+    const piece = Buffer.alloc(MIB, 'a')
+    const more = (): void => {
+      while (outgoing.write(piece));
+    }
+    outgoing.on('drain', more).on('close', cut.resolve)
+    more()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const { signal } = new AbortController()
+  const options = { method: 'GET', headers: {}, signal }
+  const response = await systemFetch(`http://127.0.0.1:${port}/`, options)
+  await expect(response.text()).rejects.toThrow('the answer has more than 268435456 bytes')
+  await cut.promise
+  server.close()
+  await once(server, 'close')
+})
+
 test('answers that arrive in pieces side by side are each their own text, whatever their size', async () => {
   const texts = [0, 1, 50_000, MIB / 4, MIB].map((units, index) => `${index}${unit.repeat(units)}`)
   const server = createServer((incoming, outgoing) => {
