@@ -193,7 +193,7 @@ it('lets many leave in time that grows with their number', async () => {
     const pending = Array.from({ length: count }, () => queue.ask({ waits: true, max: 1 }))
     await settle(5)
     const start = performance.now()
-    for (const { cancel } of pending.toReversed()) cancel()
+    for (const one of pending.toReversed()) one.cancel()
     return performance.now() - start
   }
   const least = async (count: number) =>
