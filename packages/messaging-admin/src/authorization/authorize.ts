@@ -1,6 +1,11 @@
 import { UnauthorizedAccessError } from '@tidemark/messaging'
-import { permits, type AccessPolicies, type AccessRight } from '@tidemark/messaging/front'
-import { decodedPath, withoutOuterSlashes } from '../descriptions/destination.ts'
+import {
+  permits,
+  withoutSlashes,
+  type AccessPolicies,
+  type AccessRight,
+} from '@tidemark/messaging/front'
+import { decodedPath } from '../descriptions/destination.ts'
 import type { ResourceAddress } from '../resources/resource-address.ts'
 
 /**
@@ -35,7 +40,7 @@ export function authorize(
   // Clients sign the path as they send it, or without percent signs.
   const paths = [rawPath, decodedPath(rawPath) ?? rawPath]
   const isPermitted = paths.some((path) =>
-    permits(claims, { right, path: withoutOuterSlashes(path), nowMs }),
+    permits(claims, { right, path: withoutSlashes(path), nowMs }),
   )
   if (isPermitted) return
   throw new UnauthorizedAccessError(

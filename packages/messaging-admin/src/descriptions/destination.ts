@@ -1,4 +1,5 @@
 import { describeValue } from '@tidemark/contracts/internal'
+import { withoutSlashes } from '@tidemark/messaging/front'
 import { InvalidRequestError } from '../errors/invalid-request-error.ts'
 import type { XmlElement } from '../atom/xml-element.ts'
 
@@ -14,7 +15,7 @@ export function readDestination({ name, text }: XmlElement): string {
   const given = text.trim()
   const address = ADDRESS.exec(given)
   if (address === null) return given
-  const path = withoutOuterSlashes(decodedPath(address[1] ?? '') ?? '')
+  const path = withoutSlashes(decodedPath(address[1] ?? '') ?? '')
   if (path !== '') return path
   throw new InvalidRequestError(
     `${name} must be the address of a queue or topic, got ${describeValue(text)}.`,
@@ -24,13 +25,6 @@ export function readDestination({ name, text }: XmlElement): string {
 /** The address that clients know a destination by. `host` is where they reach this namespace. */
 export function destinationAddress(path: string | undefined, host: string): string | undefined {
   return path === undefined ? undefined : `sb://${host}/${path}`
-}
-
-export function withoutOuterSlashes(path: string): string {
-  let [begin, end] = [0, path.length]
-  while (path[begin] === '/') begin++
-  while (end > begin && path[end - 1] === '/') end--
-  return path.slice(begin, end)
 }
 
 /** Without percent signs; undefined for what was not encoded rightly. */

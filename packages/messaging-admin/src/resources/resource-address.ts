@@ -1,6 +1,7 @@
 import type { SubscriptionName } from '@tidemark/messaging'
+import { withoutSlashes } from '@tidemark/messaging/front'
 import { InvalidRequestError } from '../errors/invalid-request-error.ts'
-import { decodedPath, withoutOuterSlashes } from '../descriptions/destination.ts'
+import { decodedPath } from '../descriptions/destination.ts'
 
 /** What the path of a URL names. Names of queues and topics may have slashes. */
 export type ResourceAddress =
@@ -19,7 +20,7 @@ export function parseAddress(rawPath: string): ResourceAddress | undefined {
   if (decoded === undefined) {
     throw new InvalidRequestError('The path of the URL is not percent-encoded rightly.')
   }
-  const path = withoutOuterSlashes(decoded)
+  const path = withoutSlashes(decoded)
   const segments = path.split('/')
   const at = segments.findIndex((segment) => isWord(segment, 'subscriptions'))
   if (at >= 1) return withinTopic(segments.slice(0, at).join('/'), segments.slice(at + 1))
