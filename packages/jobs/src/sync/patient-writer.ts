@@ -12,6 +12,8 @@ export interface PatientWriterParts<T extends DocumentBody> {
   readonly sink: Sink<SinkEntry<T>>
   readonly patienceMs: number
   readonly longestWaitMs: number
+  /** Aborted when the job ends. */
+  readonly ended: AbortSignal
   readonly clock: Clock
   readonly random: Random
   readonly onUnavailable: (error: unknown) => void
@@ -57,11 +59,13 @@ export class PatientWriter<T extends DocumentBody> {
   }
 
   async #rest(signal: AbortSignal): Promise<void> {
-    const { clock, longestWaitMs } = this.#parts
+    const { clock, longestWaitMs, patienceMs, ended } = this.#parts
     const leftMs = this.#restUntilMs - clock.monotonicMs()
     if (leftMs <= 0) return
-    await clock.sleep(Math.min(leftMs, longestWaitMs), signal)
-    if (leftMs <= longestWaitMs) return
+    // Who is patient counts failures, and must not put a change aside because the job ends.
+    const until = patienceMs > 0 ? signal : AbortSignal.any([signal, ended])
+    await clock.sleep(Math.min(leftMs, longestWaitMs), until).catch(() => signal.throwIfAborted())
+    if (leftMs <= longestWaitMs && !until.aborted) return
     throw new SinkUnavailableError(`the sink wants to be left alone for another ${leftMs} ms`)
   }
 

@@ -224,8 +224,10 @@ describe('JB-6 a function as a sink', () => {
 describe('JB-6 a sink that asks for patience', () => {
   const entry = entryOf('a', { lsn: 1, total: 1 })
   const random = { fraction: () => 1, hex: () => '' }
+  const ended = new AbortController()
   const writerOn = (clock: Clock, writes: () => Promise<void>, patienceMs: number) =>
     new PatientWriter<Order>({
+      ended: ended.signal,
       sink: { write: writes },
       patienceMs,
       longestWaitMs: 300_000,
@@ -293,6 +295,30 @@ describe('JB-6 a sink that asks for patience', () => {
       expect(calls).toBe(2)
     },
   )
+
+  test('holds no job that ends, unless a failure of its call could put a change aside', async () => {
+    const clock = new SimulatedClock()
+    const calls = { patient: 0, impatient: 0 }
+    const refuse = (which: keyof typeof calls) => async (): Promise<void> => {
+      calls[which] += 1
+      throw new SinkUnavailableError('next year', { retryAfterMs: 999_999_999_000 })
+    }
+    const impatient = writerOn(clock, refuse('impatient'), 0)
+    const patient = writerOn(clock, refuse('patient'), 300_000)
+    const unavailable = { code: 'ERR_SINK_UNAVAILABLE' }
+    for (const writer of [impatient, patient]) {
+      await expect(writer.write([entry], contextOf())).rejects.toMatchObject(unavailable)
+    }
+    let isOver = false
+    const resting = impatient.write([entry], contextOf())
+    const holding = patient.write([entry], contextOf()).finally(() => (isOver = true))
+    holding.catch(() => {})
+    ended.abort(new Error('the job ends'))
+    await expect(resting).rejects.toMatchObject(unavailable)
+    expect(isOver).toBe(false)
+    await expect(inTime(clock, holding, { stepMs: 1_000 })).rejects.toMatchObject(unavailable)
+    expect(calls).toEqual({ patient: 1, impatient: 1 })
+  })
 
   test('other errors are nothing to be patient with', async () => {
     const clock = new SimulatedClock()
