@@ -45,18 +45,13 @@ function scanStatement(
   const values: SqlValue[] = [collection.number, atLeastMs]
   const parameter = (value: SqlValue): string => `$${values.push(value)}`
   const conditions = ['d.coll = $1', 'd.kind = 0', IS_LIVE]
-  if (partitionKey !== undefined) {
-    // All but the id is one value: the index has the rest in order, and goes straight to where the page begins.
-    conditions.push(`d.epk = ${parameter(range.minInclusive)}`, `d.pk = ${parameter(partitionKey)}`)
-    if (after !== undefined) conditions.push(`d.id > ${parameter(after.id)}`)
-  } else {
-    if (after === undefined) conditions.push(`d.epk >= ${parameter(range.minInclusive)}`)
-    else {
-      const key = [after.epk, after.partitionKey, after.id].map(parameter)
-      conditions.push(`(d.epk, d.pk, d.id) > (${key.join(', ')})`)
-    }
-    conditions.push(`d.epk < ${parameter(range.maxExclusive)}`)
+  if (after === undefined) conditions.push(`d.epk >= ${parameter(range.minInclusive)}`)
+  else {
+    const key = [after.epk, after.partitionKey, after.id].map(parameter)
+    conditions.push(`(d.epk, d.pk, d.id) > (${key.join(', ')})`)
   }
+  conditions.push(`d.epk < ${parameter(range.maxExclusive)}`)
+  if (partitionKey !== undefined) conditions.push(`d.pk = ${parameter(partitionKey)}`)
   const limit = parameter(Math.min(maxItems + 1, Number.MAX_SAFE_INTEGER))
   const chars = parameter(Math.min(maxChars, Number.MAX_SAFE_INTEGER))
   const template = `WITH h AS MATERIALIZED (${COLLECTION_HEAD})
