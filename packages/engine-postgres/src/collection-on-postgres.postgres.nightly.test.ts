@@ -2,11 +2,13 @@ import { Store } from '@tidemark/store'
 import { collectionConformance } from '@tidemark/testing/conformance'
 import { sharedPostgres } from '@tidemark/testing/servers'
 import pg from 'pg'
-import { afterAll } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { openPostgresEngine } from './postgres-engine.ts'
+import { StatementPlans } from './statement-plans.fixture.ts'
 
 const server = await sharedPostgres()
 const pool = new pg.Pool({ connectionString: await server.createDatabase() })
+const plans = new StatementPlans(pool)
 let stores = 0
 afterAll(async () => {
   await pool.end()
@@ -22,4 +24,9 @@ collectionConformance({
     const store = await Store.open({ engine, maintenance })
     return { store, dispose: () => store.close() }
   },
+})
+
+test('every statement goes by an index, and sorts what it has read up to a limit', async () => {
+  expect(plans.size).toBeGreaterThan(20)
+  expect(await plans.costly()).toEqual([])
 })
