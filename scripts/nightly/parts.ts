@@ -80,6 +80,7 @@ export const PARTS: readonly Part[] = [
     long: 'fuzz -- --requests 1000000',
     seeded: true,
   },
+  { name: 'fuzz-growth', command: 'fuzz -- --growth --p99 1000' },
   {
     name: 'fuzz-amqp',
     command: 'fuzz -- --amqp --requests 1000',

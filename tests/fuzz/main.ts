@@ -41,6 +41,7 @@ another client reads documents.
   --growth        texts of 1, 2, 4, … 256 KB of repeated units through every entry of all fronts instead: time may grow
                   with the text at most, and no request holds the event loop for 50 ms
   --entry TEXT    of these, only the entries whose name has it
+  --p99 MS        with --growth: what 99 of 100 reads of another client may take meanwhile (default 100)
   --hostile N     rounds of hostile connections beside another client's reads, on Linux (default 44; none with --request)
 
 Exit code 1 on a crash, an answer that is 500 or no JSON with a message, a hang, or a leak; where a costly query
@@ -59,6 +60,7 @@ const { values } = readArguments(USAGE, {
   amqp: flag(),
   growth: flag(),
   entry: text(),
+  p99: positive(),
 })
 const SQLITE_SHARE = 0.1
 const { seed, seconds } = values
@@ -130,6 +132,7 @@ function describe(index: number): string {
 async function grow(): Promise<void> {
   const { entries, texts, findings, readsMs, longestStretchMs } = await runGrowth({
     only: values.entry,
+    p99LimitMs: values.p99,
     report: console.error,
   })
   console.log(

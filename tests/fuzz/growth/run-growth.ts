@@ -13,6 +13,8 @@ export interface GrowthRun {
   readonly kilobytes?: number | undefined
   /** Only entries whose name has it. */
   readonly only?: string | undefined
+  /** What another client's reads may take, 99 of 100; how busy a machine is decides it, too. @default 100 */
+  readonly p99LimitMs?: number | undefined
   readonly report: (line: string) => void
 }
 
@@ -27,8 +29,6 @@ export interface GrowthResult {
 
 /** What took longer than it may is measured again, so that what else a machine does is not taken for it. */
 const TRIES = 4
-/** What another client's reads may take, 99 of 100. */
-const P99_LIMIT_MS = 100
 const RULE = {
   Name: 'some',
   Properties: { FilterType: 'Sql', SqlFilter: { SqlExpression: "text LIKE '%a%b%c%'" } },
@@ -49,6 +49,7 @@ const CONFIG = {
 export async function runGrowth({
   kilobytes = 256,
   only = '',
+  p99LimitMs = 100,
   report,
 }: GrowthRun): Promise<GrowthResult> {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'tidemark-growth-'))
@@ -91,7 +92,7 @@ export async function runGrowth({
       ...findings,
       ...wrong,
       ...(server.errors === '' ? [] : [`the server said: ${server.errors.slice(0, 400)}`]),
-      ...(p99 <= P99_LIMIT_MS ? [] : [`p99 of another client's reads: ${p99.toFixed(0)} ms`]),
+      ...(p99 <= p99LimitMs ? [] : [`p99 of another client's reads: ${p99.toFixed(0)} ms`]),
     ],
   }
 }
