@@ -46,65 +46,36 @@ const CONFIG = {
   },
 }
 
-/** Texts of 1, 2, 4, … KB of repeated units through every entry of a server, each alone, then the largest beside another client. */
-export async function runGrowth({
-  kilobytes = 256,
-  only = '',
-  p99LimitMs = 100,
-  report,
-}: GrowthRun): Promise<GrowthResult> {
+/** Texts of 1, 2, 4, … KB of repeated units through every entry, each alone, then the largest beside another client. */
+export async function runGrowth(run: GrowthRun): Promise<GrowthResult> {
+  const { kilobytes = 256, only = '', p99LimitMs = 100, report } = run
   await using folder = await mkdtempDisposable(join(tmpdir(), 'tidemark-growth-'))
   const config = join(folder.path, 'Config.json')
   await writeFile(config, JSON.stringify(CONFIG))
   const args = ['--amqp-port', '0', '--admin-port', '0', '--ui', '--queues', config]
   await using server = await ServingProcess.start({ args })
   await fill(server)
+  const growth = new Growth(kilobytes * 1024)
   const entries = ENTRIES.filter(({ name }) => name.includes(only))
-  const findings: string[] = []
-  let [texts, longestStretchMs] = [0, 0]
-  const measure = async (
-    { name, from }: { readonly name: string; readonly from: number },
-    unit: string,
-    sampleOf: (text: string) => Promise<GrowthSample>,
-  ): Promise<void> => {
-    const samples: GrowthSample[] = []
-    let fault: string | undefined
-    for (let chars = from; chars <= kilobytes * 1024 && fault === undefined; chars *= 2) {
-      for (let attempt = 1; attempt <= TRIES; attempt++) {
-        const sample = await sampleOf(textOf(unit, chars, '!'))
-        texts++
-        fault = growthFault([...samples, sample])
-        if (fault !== undefined && attempt < TRIES) continue
-        samples.push(sample)
-        break
-      }
-    }
-    longestStretchMs = Math.max(longestStretchMs, ...samples.map(({ stretchMs }) => stretchMs))
-    if (fault !== undefined) findings.push(`${name}, ${JSON.stringify(unit)}: ${fault}`)
-  }
   for (const entry of entries) {
-    for (const unit of UNITS) {
-      await measure({ name: entry.name, from: 1024 }, unit, (text) => measured(server, entry, text))
-      if (server.hasEnded) throw new Error(`the server ended: ${server.ending}`)
-    }
-    report(`${entry.name}: ${findings.length} findings so far`)
+    await growth.measure(entry.name, {}, (text) => measured(server, entry, text))
+    report(`${entry.name}: ${growth.findings.length} findings so far`)
   }
   const local = LOCAL_ENTRIES.filter(({ name }) => name.includes(only))
   for (const { name, spend } of local) {
     // Each text of a command is a process.
     const isCommand = name.startsWith('command')
-    const units = isCommand ? UNITS.filter((_, index) => index % 8 === 1) : UNITS
-    for (const unit of units) {
-      await measure({ name, from: isCommand ? 65_536 : 1024 }, unit, async (text) => ({
-        chars: text.length - 1,
-        processorMs: await spend(text),
-        stretchMs: 0,
-      }))
-    }
-    report(`${name}: ${findings.length} findings so far`)
+    await growth.measure(name, isCommand ? FEW : {}, async (text) => ({
+      chars: text.length - 1,
+      processorMs: await spend(text),
+      stretchMs: 0,
+    }))
+    report(`${name}: ${growth.findings.length} findings so far`)
   }
   const { readsMs, wrong } = await besideAnother(server, entries, kilobytes * 1024)
+  const { findings, texts, longestStretchMs } = growth
   const p99 = percentile(readsMs, 0.99)
+  const isSlow = readsMs.length > 0 && p99 > p99LimitMs
   return {
     entries: entries.length + local.length,
     texts,
@@ -114,10 +85,46 @@ export async function runGrowth({
       ...findings,
       ...wrong,
       ...(server.errors === '' ? [] : [`the server said: ${server.errors.slice(0, 400)}`]),
-      ...(readsMs.length === 0 || p99 <= p99LimitMs
-        ? []
-        : [`p99 of another client's reads: ${p99.toFixed(0)} ms`]),
+      ...(isSlow ? [`p99 of another client's reads: ${p99.toFixed(0)} ms`] : []),
     ],
+  }
+}
+
+const FEW = { from: 65_536, units: UNITS.filter((_, index) => index % 8 === 1) }
+
+/** What texts of each size cost, as long as they cost no more than they may. */
+class Growth {
+  readonly findings: string[] = []
+  texts = 0
+  longestStretchMs = 0
+  readonly #mostChars: number
+
+  constructor(mostChars: number) {
+    this.#mostChars = mostChars
+  }
+
+  async measure(
+    name: string,
+    { from = 1024, units = UNITS }: { readonly from?: number; readonly units?: readonly string[] },
+    sampleOf: (text: string) => Promise<GrowthSample>,
+  ): Promise<void> {
+    for (const unit of units) {
+      const samples: GrowthSample[] = []
+      let fault: string | undefined
+      for (let chars = from; chars <= this.#mostChars && fault === undefined; chars *= 2) {
+        for (let attempt = 1; attempt <= TRIES; attempt++) {
+          const sample = await sampleOf(textOf(unit, chars, '!'))
+          this.texts++
+          fault = growthFault([...samples, sample])
+          if (fault !== undefined && attempt < TRIES) continue
+          samples.push(sample)
+          break
+        }
+      }
+      const stretchesMs = samples.map(({ stretchMs }) => stretchMs)
+      this.longestStretchMs = Math.max(this.longestStretchMs, ...stretchesMs)
+      if (fault !== undefined) this.findings.push(`${name}, ${JSON.stringify(unit)}: ${fault}`)
+    }
   }
 }
 
@@ -126,6 +133,7 @@ async function measured(server: ServingProcess, entry: Entry, text: string): Pro
   const before = await server.spent()
   server.watch()
   await entry.send(server, text)
+  if (server.hasEnded) throw new Error(`the server ended: ${server.ending}`)
   const { processorMs, longestStretchMs } = await server.spent()
   return {
     chars: text.length - 1,
