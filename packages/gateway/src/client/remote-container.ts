@@ -15,6 +15,10 @@ import { INTENDED_CONTAINER } from '../protocol/intended-container.ts'
 import type { CosmosConnection, WireRequest } from './cosmos-connection.ts'
 import { jsonOf, type WireAnswer } from './wire-answer.ts'
 
+/** Far above what any server has, so that one that never ends its list stops nobody. */
+const MAX_RANGES = 1_000_000
+const MAX_PAGES = 10_000
+
 /** Which container of an account. */
 export interface ContainerName {
   /** Id of the database. */
@@ -93,7 +97,11 @@ export class RemoteContainer {
     const { container: id } = this.name
     const ranges: unknown[] = []
     let continuation: string | undefined
+    let pages = 0
     do {
+      if (++pages > MAX_PAGES || ranges.length > MAX_RANGES) {
+        throw new UnsupportedServerError(`container ${id}: the server lists pkranges without end`)
+      }
       const answer = await this.send({
         method: 'GET',
         path: ['pkranges'],

@@ -1,4 +1,5 @@
 import {
+  CommitTooLargeError,
   RangeGoneError,
   ResourceNotFoundError,
   errorCode,
@@ -34,6 +35,8 @@ interface BulkScope extends FoundCollection {
   readonly context: GatewayContext
   /** Highest LSN that an operation was given. */
   lsn: number | undefined
+  /** Of the documents in the answer so far. */
+  chars: number
 }
 
 /**
@@ -52,7 +55,14 @@ export const runBulk: Operation = async (request, context) => {
       throw new RangeGoneError(String(range.number), [])
     }
     return inRange(request, context, { open: found.open, range }, async () => {
-      const scope: BulkScope = { ...found, range, signal: request.signal, context, lsn: undefined }
+      const scope: BulkScope = {
+        ...found,
+        range,
+        signal: request.signal,
+        context,
+        lsn: undefined,
+        chars: 0,
+      }
       const results =
         request.header(HEADER.batchContinueOnError)?.toLowerCase() === 'false'
           ? await runInOrder(keyed, scope)
@@ -131,7 +141,11 @@ async function run(operation: KeyedOperation, scope: BulkScope): Promise<Operati
   const { budgets } = scope.context
   try {
     budgets.admit(`${scope.open.record.rid}/${scope.range.number}`)
+    assertRoom(scope)
     const { text, created, lsn } = await perform(operation, scope)
+    scope.chars += text?.length ?? 0
+    // What was written is written.
+    if (operation.operation.kind === 'read') assertRoom(scope)
     if (lsn !== undefined) scope.lsn = Math.max(lsn, scope.lsn ?? 0)
     return succeeded(operation.operation.kind, { text, created })
   } catch (error) {
@@ -140,6 +154,16 @@ async function run(operation: KeyedOperation, scope: BulkScope): Promise<Operati
     if (errorCode(error) === 'ERR_RANGE_GONE') throw error
     return failed(error)
   }
+}
+
+/** As for a transactional batch. */
+const MAX_ANSWER_CHARS = 16 * 1024 * 1024
+
+function assertRoom({ chars }: BulkScope): void {
+  if (chars <= MAX_ANSWER_CHARS) return
+  throw new CommitTooLargeError(
+    `the documents in the answer of a bulk request have at most ${MAX_ANSWER_CHARS} characters together`,
+  )
 }
 
 interface Performed {

@@ -89,8 +89,15 @@ export function parseOrder({ flush, positions }: JsonRecord): ExtensionOrder {
   throw wrong('flush', 'true, and alone')
 }
 
+/** One for each lease of a host; a collection has at most as many pkranges. */
+const MAX_POSITIONS = 10_000
+/** Far above those of three hashes. */
+const MAX_BOUND_CHARS = 1_000
+
 function groupPositions(positions: unknown): readonly GroupPosition[] {
-  if (!Array.isArray(positions)) throw wrong('positions', 'a list')
+  if (!Array.isArray(positions) || positions.length > MAX_POSITIONS) {
+    throw wrong('positions', `a list of at most ${MAX_POSITIONS}`)
+  }
   return positions.map((value: unknown) => {
     if (!isJsonRecord(value)) throw wrong('positions', 'a list of objects')
     return {
@@ -122,7 +129,8 @@ function range(value: unknown): FeedRange {
     const { minInclusive, maxExclusive } = value
     if (typeof minInclusive === 'string' && typeof maxExclusive === 'string') {
       const read = { minInclusive, maxExclusive }
-      const isHex = /^[0-9A-F]*$/.test(minInclusive + maxExclusive)
+      const isShort = minInclusive.length + maxExclusive.length <= 2 * MAX_BOUND_CHARS
+      const isHex = isShort && /^[0-9A-F]*$/.test(minInclusive + maxExclusive)
       if (isHex && minInclusive < maxExclusive && rangeContains(FULL_RANGE, read)) return read
     }
   }

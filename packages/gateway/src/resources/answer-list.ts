@@ -13,11 +13,13 @@ import type { GatewayRequest } from '../requests/gateway-request.ts'
 import { parseQueryBody, type QueryBody } from '../requests/query-body.ts'
 import { isQuery } from '../requests/query-or.ts'
 
-interface ResourceList {
+interface ResourceList<Item> {
   readonly rid: string
   /** Of the array in the answer. */
   readonly name: string
-  readonly items: readonly JsonRecord[]
+  readonly items: readonly Item[]
+  /** Made only of those that are read: a definition may be large. */
+  readonly bodyOf: (item: Item) => JsonRecord
 }
 
 const EVERYTHING: QueryBody = { text: 'SELECT * FROM c', parameters: [] }
@@ -27,9 +29,9 @@ const EVERYTHING: QueryBody = { text: 'SELECT * FROM c', parameters: [] }
  *
  * @throws ERR_BAD_REQUEST, ERR_BAD_QUERY
  */
-export async function answerList(
+export async function answerList<Item>(
   request: GatewayRequest,
-  { rid, name, items }: ResourceList,
+  { rid, name, items, bodyOf }: ResourceList<Item>,
 ): Promise<Answer> {
   const budget = request.queryBudget()
   const { text, parameters } = isQuery(request)
@@ -37,7 +39,7 @@ export async function answerList(
     : EVERYTHING
   const page = await runQuery(await parseInTurn(text, budget), {
     parameters,
-    source: listSource(items),
+    source: listSource(items, bodyOf),
     scope: `${name} ${rid}`,
     continuation: request.header(HEADER.continuation),
     budget,
@@ -66,11 +68,14 @@ function listAnswer(
 }
 
 /** A list in memory; positions are numbers of entries. */
-function listSource(items: readonly JsonRecord[]): DocumentSource {
+function listSource<Item>(
+  items: readonly Item[],
+  bodyOf: (item: Item) => JsonRecord,
+): DocumentSource {
   return {
     read: async ({ after, maxDocuments }) => {
       const begin = after === undefined ? 0 : entryOf(after)
-      const documents = items.slice(begin, begin + maxDocuments).map(asJson)
+      const documents = items.slice(begin, begin + maxDocuments).map((item) => asJson(bodyOf(item)))
       const end = begin + documents.length
       return {
         documents,

@@ -66,16 +66,18 @@ function checkSearchIndexes(definition: JsonRecord, policy: JsonRecord): void {
     if (Number.isInteger(dimensions) && Number(dimensions) > 0) continue
     refuse(`vectorEmbeddings needs "dimensions" above 0 for ${shown(path)}`)
   }
+  const vectorPaths = new Set(embeddings.map(({ path }) => path))
   for (const { path, type } of records(policy, 'vectorIndexes')) {
     if (!VECTOR_TYPES.includes(type)) {
       refuse(`vectorIndexes has the type ${shown(type)}; it must be ${VECTOR_TYPES.join(', ')}`)
     }
-    if (embeddings.some((embedding) => embedding['path'] === path)) continue
+    if (vectorPaths.has(path)) continue
     refuse(`vectorIndexes has the path ${shown(path)}, which vectorEmbeddingPolicy has not`)
   }
   const texts = records(record(definition['fullTextPolicy']), 'fullTextPaths')
+  const textPaths = new Set(texts.map(({ path }) => path))
   for (const { path } of records(policy, 'fullTextIndexes')) {
-    if (texts.some((text) => text['path'] === path)) continue
+    if (textPaths.has(path)) continue
     refuse(`fullTextIndexes has the path ${shown(path)}, which fullTextPolicy has not`)
   }
 }

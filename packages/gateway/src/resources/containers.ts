@@ -56,7 +56,8 @@ export const listContainers: Operation = async (request, { store }) => {
   return answerList(request, {
     rid,
     name: 'DocumentCollections',
-    items: records.map(containerBody),
+    items: records,
+    bodyOf: containerBody,
   })
 }
 

@@ -27,7 +27,7 @@ export const createDatabase: Operation = async (request, { store }) => {
 /** GET /dbs, and POST /dbs as a query. */
 export const listDatabases: Operation = async (request, { store }) => {
   const databases = await store.listDatabases()
-  return answerList(request, { rid: '', name: 'Databases', items: databases.map(databaseBody) })
+  return answerList(request, { rid: '', name: 'Databases', items: databases, bodyOf: databaseBody })
 }
 
 /** GET /dbs/{db} */

@@ -35,12 +35,16 @@ interface OfferedCollection {
 /** GET /offers, and POST /offers as a query. */
 export const listOffers: Operation = async (request, { store }) => {
   const offered = await allCollections(store)
-  const items = offered.map(({ record }) => bodyOf(record))
+  const items = offered.map(
+    ({ record }) =>
+      () =>
+        bodyOf(record),
+  )
   for (const database of await store.listDatabases()) {
     const offer = databaseOffer(database)
-    if (offer !== undefined) items.push(databaseBodyOf(database, offer))
+    if (offer !== undefined) items.push(() => databaseBodyOf(database, offer))
   }
-  return answerList(request, { rid: '', name: 'Offers', items })
+  return answerList(request, { rid: '', name: 'Offers', items, bodyOf: (body) => body() })
 }
 
 /** GET /offers/{id} */

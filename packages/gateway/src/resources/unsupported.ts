@@ -16,7 +16,7 @@ const LIST_NAMES: ReadonlyMap<string, string> = new Map([
 /** Lists of what a container never has here are empty (ST-11: a transactional batch is the transaction). */
 export const listNothing: Operation = async (request) => {
   const name = LIST_NAMES.get(request.path.segments[4] ?? '') ?? ''
-  return answerList(request, { rid: '', name, items: [] })
+  return answerList(request, { rid: '', name, items: [], bodyOf: () => ({}) })
 }
 
 /** None of them ever exists: set-up code that looks first, or deletes before it creates, gets a 404. */

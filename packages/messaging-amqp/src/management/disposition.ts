@@ -4,15 +4,23 @@ import type { ManagementCall } from './management-call.ts'
 import type { RequestFields } from './request-fields.ts'
 import { useLink } from './use-link.ts'
 
+/** They share a command; others have their turn between two of them. */
+const SETTLED_AT_ONCE = 100
+
 /** Settles each of the messages. The first that could not be settled makes an error of the answer. */
 export async function updateDisposition(call: ManagementCall): Promise<object> {
   const { fields } = call
   const tokens = fields.lockTokens('lock-tokens')
   const outcome = readOutcome(fields)
-  const results = await useLink(call, 'peekLock', (link) =>
-    Promise.allSettled(tokens.map((token) => link.settle(token, outcome))),
-  )
-  for (const result of results) if (result.status === 'rejected') throw result.reason
+  await useLink(call, 'peekLock', async (link) => {
+    const failures: unknown[] = []
+    for (let at = 0; at < tokens.length; at += SETTLED_AT_ONCE) {
+      const some = tokens.slice(at, at + SETTLED_AT_ONCE)
+      const results = await Promise.allSettled(some.map((token) => link.settle(token, outcome)))
+      for (const result of results) if (result.status === 'rejected') failures.push(result.reason)
+    }
+    if (failures.length > 0) throw failures[0]
+  })
   return {}
 }
 

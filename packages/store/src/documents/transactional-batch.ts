@@ -1,6 +1,7 @@
 import {
   BatchFailedError,
   CodedError,
+  CommitTooLargeError,
   InvalidOptionError,
   ResourceNotFoundError,
   type EtagConditions,
@@ -33,6 +34,8 @@ import { checkBatchOperation } from './write-rules.ts'
 
 /** As in Cosmos DB. */
 const MAX_OPERATIONS = 100
+/** Of documents that are read or patched, each as often as it is. */
+const MAX_BATCH_CHARS = 16 * 1024 * 1024
 
 /** What an operation contributes to the answer: a stored version, a document that the commit completes, or nothing. */
 type Answer =
@@ -124,7 +127,7 @@ export class TransactionalBatch<T extends DocumentBody> {
     }
     for (let attempt = 0; attempt < MAX_WRITE_ATTEMPTS; attempt++) {
       signal?.throwIfAborted()
-      const plan = this.#simulate(await this.#readAll())
+      const plan = await this.#simulate(await this.#readAll())
       await this.#checkOverwritten(plan)
       const outcome = await this.#commit(plan, options)
       if (outcome.kind === 'committed') return this.#result(plan, outcome)
@@ -157,23 +160,30 @@ export class TransactionalBatch<T extends DocumentBody> {
 
   async #readAll(): Promise<ReadonlyMap<string, DocumentVersion>> {
     const rows = new Map<string, DocumentVersion>()
+    let chars = 0
     for (const id of new Set(this.#ids)) {
       const row = await readRow(this.#open, this.#key, id)
-      if (row !== undefined) rows.set(id, row)
+      if (row === undefined) continue
+      rows.set(id, row)
+      chars += row.body.length
+      assertBatchSize(chars)
     }
     return rows
   }
 
   /** Applies the operations to the rows that were read. The commit judges whether these rows are still current. */
-  #simulate(rows: ReadonlyMap<string, DocumentVersion>): Plan {
-    const { number } = this.#open.record
+  async #simulate(rows: ReadonlyMap<string, DocumentVersion>): Promise<Plan> {
+    const { turns, record } = this.#open
+    const { number } = record
     const documents = new Map<string, BatchedDocument>()
     for (const [id, row] of rows) {
       documents.set(id, { kind: 'stored', version: row, etag: documentEtag(number, row.lsn) })
     }
     const touched = new Set<string>()
-    const answers = this.#operations.map((operation, index) =>
-      failingAs(index, () => {
+    const answers: Answer[] = []
+    let chars = 0
+    for (const [index, operation] of this.#operations.entries()) {
+      const answer = failingAs(index, (): Answer => {
         const id = this.#ids[index] ?? ''
         const present = documents.get(id)
         const failure = conditionFailure(operation.kind, id, conditionsOf(operation), present?.etag)
@@ -187,8 +197,14 @@ export class TransactionalBatch<T extends DocumentBody> {
         const encoded = this.#encoded[index] ?? this.#patched(operation, present)
         documents.set(id, { kind: 'written', encoded, etag: '' })
         return { kind: 'written', encoded } as const
-      }),
-    )
+      })
+      answers.push(answer)
+      const made = this.#encoded[index] === undefined ? charsOf(answer) : 0
+      turns.spend(made)
+      if (turns.due) await turns.take()
+      chars += made
+      assertBatchSize(chars)
+    }
     const operations = [...new Set(this.#ids)].map((id): CommitOperation => {
       const lsn = rows.get(id)?.lsn
       const condition: WriteCondition =
@@ -333,6 +349,19 @@ export class TransactionalBatch<T extends DocumentBody> {
 
 /** A document as the batch has it so far. The etag is empty when the batch wrote it: only the commit has it. */
 type BatchedDocument = Exclude<Answer, { readonly kind: 'nothing' }> & { readonly etag: string }
+
+function charsOf(answer: Answer): number {
+  if (answer.kind === 'nothing') return 0
+  return (answer.kind === 'stored' ? answer.version : answer.encoded).body.length
+}
+
+/** Each read makes an answer longer, and each patch a document once more, however small the batch is. */
+function assertBatchSize(chars: number): void {
+  if (chars <= MAX_BATCH_CHARS) return
+  throw new CommitTooLargeError(
+    `the documents that a batch reads and patches have at most ${MAX_BATCH_CHARS} characters together`,
+  )
+}
 
 function readAnswer(present: BatchedDocument | undefined, ifNoneMatch: string | undefined): Answer {
   if (present === undefined) return { kind: 'nothing' }

@@ -24,6 +24,47 @@ function texts(positions: PositionList): string[] {
 }
 
 describe('positions after reports', () => {
+  test('of reports that overlap the last one counts, as if each came alone', () => {
+    const bound = fc.integer({ min: 0, max: 15 }).map((n) => n.toString(16).toUpperCase())
+    const part = fc
+      .tuple(bound, bound, fc.nat(100))
+      .filter(([a, b]) => a !== b)
+      .map(([a, b, lsn]) => {
+        const [minInclusive = '', maxExclusive = ''] = [a, b].toSorted()
+        return { range: { minInclusive, maxExclusive }, lsn }
+      })
+    fc.assert(
+      fc.property(fc.array(part), fc.array(part), (before, reported) => {
+        const known = before.reduce((all, one) => withPositions(all, [one]), list())
+        const alone = reported.reduce((all, one) => withPositions(all, [one]), known)
+        for (let key = 0; key < 16; key++) {
+          const epk = key.toString(16).toUpperCase()
+          const together = withPositions(known, reported)
+          expect(positionAt(together, epk)).toBe(positionAt(alone, epk))
+        }
+      }),
+      { seed: 7, numRuns: 300 },
+    )
+  })
+
+  test('many that overlap take steps that grow with their number', () => {
+    let looks = 0
+    const reported = Array.from({ length: 2000 }, (_, n) => {
+      const minInclusive = (n === 0 ? 1 : n).toString(16).padStart(4, '0')
+      const maxExclusive = (n + 1 + Number(n === 0)).toString(16).padStart(4, '0')
+      const range = { minInclusive, maxExclusive }
+      return {
+        get range() {
+          looks++
+          return range
+        },
+        lsn: n,
+      }
+    })
+    expect(withPositions([], reported)).toHaveLength(1999)
+    expect(looks).toBeLessThan(2000 * 500)
+  })
+
   test.each([
     { before: [], reported: ['40-80@5', '-40@3'], after: ['-40@3', '40-80@5'] },
     { before: ['-40@3'], reported: ['-40@1'], after: ['-40@1'] },

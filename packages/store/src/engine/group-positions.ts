@@ -16,7 +16,10 @@ export function withPositions(
   const sorted = reported.toSorted(byKeys)
   // Reports of one host have different keys, so one walk over both lists is enough for any number of leases.
   if (!areDisjoint(sorted)) {
-    return reported.reduce((list, one) => withPositions(list, [one]), positions)
+    const middle = reported.length >> 1
+    const earlier = withPositions([], reported.slice(0, middle))
+    const resolved = withPositions(earlier, withPositions([], reported.slice(middle)))
+    return withPositions(positions, resolved)
   }
   const kept: PositionPart[] = []
   let first = 0

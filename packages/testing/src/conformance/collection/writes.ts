@@ -484,6 +484,32 @@ export function collectionWrites(open: OpenStore): void {
       expect(await a.count()).toBe(0)
     })
 
+    test('a batch that reads or patches more text than its answer may have is refused, and writes nothing', async () => {
+      const a = await makeCollection(await open())
+      await a.create({ id: 'd', pk: 'p', n: 0, text: 'x'.repeat(2 * MIB - 200) })
+      const read = { kind: 'read', id: 'd' } as const
+      const patch = {
+        kind: 'patch',
+        id: 'd',
+        operations: [{ op: 'incr', path: '/n', value: 1 }],
+      } as const
+      const refused = { code: 'ERR_COMMIT_TOO_LARGE', retryable: false }
+      for (const one of [read, patch]) {
+        const batch = (count: number) =>
+          a.batch(
+            'p',
+            Array.from({ length: count }, () => one),
+          )
+        await expect(batch(9)).rejects.toMatchObject(refused)
+        expect((await a.read('d', 'p')).document?.['n']).toBe(0)
+      }
+      await a.batch(
+        'p',
+        Array.from({ length: 8 }, () => patch),
+      )
+      expect((await a.read('d', 'p')).document?.['n']).toBe(8)
+    })
+
     test('no writes, another database, and a collection that is gone are refused', async () => {
       const store = await open()
       const a = await makeCollection(store)
