@@ -95,11 +95,15 @@ test('nothing is released while a name at the registry is not ours, nor from ano
   expect(await registry({ stdout: 'git+https://github.com/else/tidemark.git' })).toEqual([
     '@tidemark/store at the registry is not known to be ours: of git+https://github.com/else/tidemark.git',
   ])
+  const elsewhere = 'git+https://example.org/tidemark/tidemark.git'
+  expect(await registry({ stdout: elsewhere })).toEqual([
+    `@tidemark/store at the registry is not known to be ours: of ${elsewhere}`,
+  ])
   expect(await registry({ code: 1, stderr: 'no network' })).toEqual([
     '@tidemark/store at the registry is not known to be ours: no network',
   ])
   await repository.git('remote', 'set-url', 'origin', 'https://github.com/others/fork')
   expect(await registry(ours)).toEqual([
-    'package.json names the repository tidemark/tidemark, not that of the remote "origin"',
+    'package.json names the repository github.com/tidemark/tidemark, not that of the remote "origin"',
   ])
 })

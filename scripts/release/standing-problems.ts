@@ -122,10 +122,15 @@ export async function claimProblems(root: string, run: Run): Promise<string[]> {
   return problems
 }
 
-/** Of a URL of a repository, as `owner/name`, however it is written. */
+/** Of a URL of a repository, as `host/owner/name`, however it is written. */
 function pathOf(url: string): string {
-  const [owner = '', name = ''] = url.trim().split(/[/:]/).slice(-2)
-  return `${owner}/${name.replace(/\.git$/, '')}`
+  const [host = '', owner = '', name = ''] = url
+    .trim()
+    .replace(/^git\+/, '')
+    .replace(/^[a-z]+:\/\//, '')
+    .replace(/^[^/@]*@/, '')
+    .split(/[/:]/)
+  return `${host}/${owner}/${name.replace(/\.git$/, '')}`
 }
 
 /** Undefined when there is no such reference. */

@@ -259,7 +259,7 @@ export class Collection<T extends DocumentBody = DocumentBody>
     options: RequestOptions = {},
   ): Promise<{ readonly documents: readonly Stored<T>[]; readonly serverTimeMs: number }> {
     options.signal?.throwIfAborted()
-    return readPartition<T>(await this.open(), partitionKey)
+    return readPartition<T>(await this.open(), partitionKey, options)
   }
 
   async waitForCommit({

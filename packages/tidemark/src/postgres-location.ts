@@ -1,5 +1,4 @@
 import { InvalidOptionError } from '@tidemark/contracts'
-import { hideCredentials } from '@tidemark/contracts/internal'
 
 /** A store on PostgreSQL, from one text. */
 export interface PostgresLocation {
@@ -34,7 +33,7 @@ export function postgresLocation(text: string): PostgresLocation | undefined {
  */
 export function refuseOtherUrl(text: string): void {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]
-  if (scheme === undefined && hideCredentials(text) !== text) {
+  if (scheme === undefined && hasPassword(text)) {
     throw new InvalidOptionError(
       'a store is a folder or a postgres:// URL; the path of a folder must not have a password in it',
     )
@@ -44,4 +43,12 @@ export function refuseOtherUrl(text: string): void {
     `a store is a folder or a postgres:// URL, not a URL that begins with ${scheme}://; ` +
       'write a folder of such a name as ./name',
   )
+}
+
+/** As in `postgres//user:password@host`. */
+function hasPassword(text: string): boolean {
+  return text.split('//').some((part, index) => {
+    const authority = part.slice(0, (part + '/').indexOf('/'))
+    return index > 0 && authority.slice(0, Math.max(authority.lastIndexOf('@'), 0)).includes(':')
+  })
 }

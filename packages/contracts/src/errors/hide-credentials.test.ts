@@ -9,6 +9,8 @@ test.each([
   ['no such folder postgres//user:secret@db/shop', 'no such folder postgres//…@db/shop'],
   ['connect failed: postgres://user:secret@db/shop', 'connect failed: postgres://…@db/shop'],
   ['postgres://host/x?user=a&password=secret&ssl=1', 'postgres://host/x?user=a&password=…&ssl=1'],
+  ['["file:///x","postgres://u:secret@h"]', '["file:///x","postgres://…@h"]'],
+  ["password='se cret", 'password=…'],
   ["host=db password='se cret' user=a", 'host=db password=… user=a'],
   ['AccountEndpoint=https://a/;AccountKey=c2Vj/cg==;', 'AccountEndpoint=https://a/;AccountKey=…;'],
 ])('of %s the password is hidden', (text, shown) => {

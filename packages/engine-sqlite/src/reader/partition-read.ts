@@ -12,8 +12,9 @@ const STRETCH_ITEMS = 1000
 /** After every id: any text is less than any blob. */
 const NO_END = new Uint8Array()
 
-/** How many documents a stretch has, and how many of them have a row between two others. From the index alone. */
-const MARK = `SELECT count(*), coalesce(sum(seq > ? AND seq < ?), 0) FROM doc
+/** How many documents a stretch has, how many have a row between two others, and how many are live; the first two from the index alone. */
+const mark = (live: string): string =>
+  `SELECT count(*), coalesce(sum(seq > ? AND seq < ?), 0), coalesce(sum(${live}), 0) FROM doc
   WHERE coll = ? AND kind = 0 AND epk = ? AND pk = ? AND id > ? AND id <= ?`
 
 /** A snapshot, and where the range of the partition key value is in it. */
@@ -41,7 +42,7 @@ interface Stretch {
 /**
  * Reads all documents of one partition key value, in turns. They are of one snapshot, that of the last turn: what was read
  * in earlier ones is compared with the index, and read again where it has changed. That is seen by a row in the open
- * segment, which all that is written appends to, or by fewer documents. A document that expires meanwhile may be there.
+ * segment, which all that is written appends to, or by fewer documents or live ones.
  */
 export class PartitionRead {
   readonly #query: ScanQuery
@@ -109,13 +110,19 @@ export class PartitionRead {
     })
   }
 
-  #checked({ connection, newestSeq, segment }: PartitionSnapshot, stretch: Stretch): Stretch {
-    const { after, through } = stretch
+  #checked(snapshot: PartitionSnapshot, stretch: Stretch): Stretch {
+    const { connection, condition, newestSeq, segment } = snapshot
+    const { after, through, versions = [] } = stretch
     if (stretch.newestSeq === newestSeq) return stretch
     const end = (segment + 1) * SEGMENT_SLOTS
     const ids = [after?.id ?? '', through ?? NO_END]
-    const row = connection.get(MARK, stretch.newestSeq, end, ...this.#place, ...ids) ?? []
-    const isSame = numberColumn(row, 0) === stretch.documents && numberColumn(row, 1) === 0
+    const live = condition ?? { sql: '1', values: [] }
+    const values = [stretch.newestSeq, end, ...live.values, ...this.#place, ...ids]
+    const row = connection.get(mark(live.sql), ...values) ?? []
+    const isSame =
+      numberColumn(row, 0) === stretch.documents &&
+      numberColumn(row, 1) === 0 &&
+      numberColumn(row, 2) === versions.length
     return isSame ? { ...stretch, newestSeq } : unread(after, through)
   }
 }

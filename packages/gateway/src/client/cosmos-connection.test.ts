@@ -106,7 +106,11 @@ test('a negative time to wait counts as none', async () => {
 
 test('an answer that is too large is asked for once', async () => {
   const { asked, fetch } = fakeServer(new AnswerTooLargeError(256), { status: 200 })
-  await expect(connect(fetch).send(read)).rejects.toThrow('the answer has more than 256 bytes')
+  await expect(connect(fetch).send(read)).rejects.toMatchObject({
+    code: 'ERR_SERVER_UNSUPPORTED',
+    retryable: false,
+    message: 'http://server:8081/: the answer has more than 256 bytes',
+  })
   expect(asked).toHaveLength(1)
 })
 

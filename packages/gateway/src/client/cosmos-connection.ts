@@ -2,6 +2,7 @@ import {
   InvalidOptionError,
   ResourceNotFoundError,
   StoreUnavailableError,
+  UnsupportedServerError,
   systemClock,
   systemRandom,
   type Clock,
@@ -165,14 +166,15 @@ export class CosmosConnection {
         const error = new StoreUnavailableError(`nothing listens at ${this.endpoint}`, { cause })
         return { kind: 'failed', error, failure: { kind: 'refused' } }
       }
-      const isTooLarge = cause instanceof AnswerTooLargeError
-      const what = isTooLarge
-        ? `${this.endpoint}: ${cause.message}`
-        : over.signal.aborted
-          ? `no answer from ${this.endpoint} within ${timeoutMs} ms`
-          : `the connection to ${this.endpoint} broke`
+      if (cause instanceof AnswerTooLargeError) {
+        const message = `${this.endpoint}: ${cause.message}${unknownOutcome(subject)}`
+        throw new UnsupportedServerError(message, { cause })
+      }
+      const what = over.signal.aborted
+        ? `no answer from ${this.endpoint} within ${timeoutMs} ms`
+        : `the connection to ${this.endpoint} broke`
       const error = new StoreUnavailableError(`${what}${unknownOutcome(subject)}`, { cause })
-      return { kind: 'failed', error, failure: { kind: isTooLarge ? 'tooLarge' : 'lost' } }
+      return { kind: 'failed', error, failure: { kind: 'lost' } }
     } finally {
       over.abort(ANSWERED)
       await timer

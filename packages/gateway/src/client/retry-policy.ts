@@ -12,7 +12,6 @@ export type RequestFailure =
   | { readonly kind: 'refused' }
   /** The connection broke, or there was no answer in time: the outcome is unknown. */
   | { readonly kind: 'lost' }
-  | { readonly kind: 'tooLarge' }
 
 export interface RetryLimits {
   readonly maxAttempts: number
@@ -59,8 +58,6 @@ function mayRepeat(failure: RequestFailure, effect: RequestEffect): boolean {
       return true
     case 'lost':
       return effect === 'none'
-    case 'tooLarge':
-      return false
     case 'answer':
       return isUndone(failure.status) || (effect === 'none' && isPassing(failure.status))
   }

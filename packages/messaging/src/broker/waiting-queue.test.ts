@@ -187,6 +187,18 @@ describe('WaitingQueue', () => {
   })
 })
 
+it('delivers what a command has taken, though those behind it are rejected meanwhile', async () => {
+  const { queue, hold } = queueOver(['a'])
+  const release = hold()
+  const asked = queue.ask(ONE).delivered
+  await settle(5)
+  const later = queue.ask(ONE).delivered
+  queue.fail(new Error('lost'))
+  await expect(later).rejects.toThrow('lost')
+  release()
+  expect(await asked).toEqual(['a'])
+})
+
 it('lets many leave in time that grows with their number', async () => {
   const leave = async (count: number): Promise<number> => {
     const { queue } = queueOver([])

@@ -439,3 +439,14 @@ test('TOP-08 looking for names, and comparing texts and bytes, is work', () => {
   const [other] = judge(subscription(rules), { ...HEAD, properties: { b: same } }).slice(-1)
   expect(other?.deadLetter?.description).toContain('take too long')
 })
+
+test('no rule that takes too long takes a message from those that cost nothing', () => {
+  const heavy = sql(`sys.Label LIKE '%${'a'.repeat(900)}b%'`)
+  const correlation = { filter: { kind: 'correlation', filter: { messageId: 'm' } } } as const
+  const long = { ...HEAD, subject: 'a'.repeat(9_000) }
+  for (const plain of [{ filter: { kind: 'true' } } as const, correlation]) {
+    const record = subscription([heavy, heavy, plain], { deadLettersFilterErrors: false })
+    expect(judge(record, long)).toMatchObject([{ changes: undefined, deadLetter: undefined }])
+  }
+  expect(judge(subscription([heavy], { deadLettersFilterErrors: false }), long)).toEqual([])
+})

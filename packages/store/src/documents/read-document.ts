@@ -66,8 +66,9 @@ async function readVersion(
 export async function readPartition<T extends DocumentBody>(
   open: OpenCollection,
   partitionKey: PartitionKey,
+  options: RequestOptions,
 ): Promise<{ readonly documents: readonly Stored<T>[]; readonly serverTimeMs: number }> {
-  const { versions, serverTimeMs } = await scanPartition(open, partitionKey, {})
+  const { versions, serverTimeMs } = await scanPartition(open, partitionKey, options)
   return {
     documents: await inTurns(open, versions, (each) => open.stamp.document<T>(each)),
     serverTimeMs,

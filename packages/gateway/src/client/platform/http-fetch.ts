@@ -19,8 +19,22 @@ export interface HttpResponse {
   text(): Promise<string>
 }
 
+/** Above what a gateway answers at once, and below the longest text of V8, which would end the process. */
+const MAX_ANSWER_BYTES = 500 * 1024 * 1024
+
 /** By Node's own client, which keeps connections alive. It takes less processor time than the global `fetch`. */
-export const systemFetch: HttpFetch = (url, { method, headers, body, signal }) => {
+export const systemFetch: HttpFetch = fetchUpTo(MAX_ANSWER_BYTES)
+
+/** Texts of answers reject with AnswerTooLargeError above so many bytes. */
+export function fetchUpTo(maxBytes: number): HttpFetch {
+  return (url, request) => exchange(url, request, maxBytes)
+}
+
+function exchange(
+  url: string,
+  { method, headers, body, signal }: Parameters<HttpFetch>[1],
+  maxBytes: number,
+): Promise<HttpResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>()
   const send = url.startsWith('https:') ? httpsRequest : httpRequest
   const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
@@ -33,24 +47,21 @@ export const systemFetch: HttpFetch = (url, { method, headers, body, signal }) =
       const value = response.headers[name]
       return Array.isArray(value) ? value.join(', ') : (value ?? null)
     }
-    resolve({ status, headers: { get }, text: () => textOf(response) })
+    resolve({ status, headers: { get }, text: () => textOf(response, maxBytes) })
   })
   request.end(body)
   return promise
 }
 
-/** Far above what a server answers at once: the changes of one commit, of which those of 64 MiB are the largest. */
-const MAX_ANSWER_BYTES = 256 * 1024 * 1024
-
 /** Rejects when the connection ends before the text does, and with AnswerTooLargeError. */
-async function textOf(response: IncomingMessage): Promise<string> {
+async function textOf(response: IncomingMessage, maxBytes: number): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const pieces: Buffer[] = []
   let bytes = 0
   response.on('data', (piece: Buffer) => {
     bytes += piece.length
-    if (bytes <= MAX_ANSWER_BYTES) pieces.push(piece)
-    else response.destroy(new AnswerTooLargeError(MAX_ANSWER_BYTES))
+    if (bytes <= maxBytes) pieces.push(piece)
+    else response.destroy(new AnswerTooLargeError(maxBytes))
   })
   response.on('error', reject)
   response.once('end', () => resolve(joinedText(pieces)))
