@@ -169,3 +169,21 @@ test('a view that takes long to read is read less often', async () => {
   await clock.advance(5_000)
   await closing
 })
+
+test('a stream that gave way while its view was opened holds no view', async () => {
+  const streams = new Streams(new SimulatedClock())
+  const reading = Promise.withResolvers<AnyView>()
+  let released = 0
+  const slow = streams.view('slow', () => ({
+    read: () => reading.promise,
+    release: () => void (released += 1),
+  }))
+  const view: AnyView = { atMs: 0, head: {}, tables: {} }
+  for (let n = 0; n < 50; n += 1) {
+    await streams.view(`${n}`, () => ({ read: async () => view, release: () => {} }))
+  }
+  reading.resolve(view)
+  await slow
+  expect(released).toBe(1)
+  await streams.close()
+})
