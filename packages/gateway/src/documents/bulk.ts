@@ -35,6 +35,8 @@ interface BulkScope extends FoundCollection {
   readonly context: GatewayContext
   /** Highest LSN that an operation was given. */
   lsn: number | undefined
+  /** Documents that are written are not in the answer. */
+  readonly isMinimal: boolean
   /** Of the documents in the answer so far. */
   chars: number
 }
@@ -60,6 +62,7 @@ export const runBulk: Operation = async (request, context) => {
         range,
         signal: request.signal,
         context,
+        isMinimal: request.header(HEADER.prefer) === 'return=minimal',
         lsn: undefined,
         chars: 0,
       }
@@ -143,9 +146,10 @@ async function run(operation: KeyedOperation, scope: BulkScope): Promise<Operati
     budgets.admit(`${scope.open.record.rid}/${scope.range.number}`)
     assertRoom(scope)
     const { text, created, lsn } = await perform(operation, scope)
-    scope.chars += text?.length ?? 0
+    const isRead = operation.operation.kind === 'read'
+    if (isRead || !scope.isMinimal) scope.chars += text?.length ?? 0
     // What was written is written.
-    if (operation.operation.kind === 'read') assertRoom(scope)
+    if (isRead) assertRoom(scope)
     if (lsn !== undefined) scope.lsn = Math.max(lsn, scope.lsn ?? 0)
     return succeeded(operation.operation.kind, { text, created })
   } catch (error) {

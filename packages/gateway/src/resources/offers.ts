@@ -35,11 +35,8 @@ interface OfferedCollection {
 /** GET /offers, and POST /offers as a query. */
 export const listOffers: Operation = async (request, { store }) => {
   const offered = await allCollections(store)
-  const items = offered.map(
-    ({ record }) =>
-      () =>
-        bodyOf(record),
-  )
+  const items: (() => JsonRecord)[] = []
+  for (const { record } of offered) items.push(() => bodyOf(record))
   for (const database of await store.listDatabases()) {
     const offer = databaseOffer(database)
     if (offer !== undefined) items.push(() => databaseBodyOf(database, offer))
