@@ -96,9 +96,10 @@ describe('Keys, rights and tokens', () => {
     expect(await codeOf(space.entity('nowhere').through(client).send('a'))).toBe(
       'UnauthorizedAccess',
     )
+    // Who may receive may know it. It is told with the token, as the service does.
     const listener = space.connect({ as: LISTENER })
     expect(await codeOf(space.entity('nowhere').through(listener).send('a'))).toBe(
-      'UnauthorizedAccess',
+      'MessagingEntityNotFound',
     )
   })
 

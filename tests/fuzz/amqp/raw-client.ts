@@ -179,6 +179,7 @@ export interface ReceivedFrame {
   /** 0: an empty frame. */
   readonly code: number
   readonly fields: readonly unknown[]
+  readonly payload: Buffer
 }
 
 /** A message with one data section. */
@@ -276,7 +277,10 @@ export class RawClient implements AsyncDisposable {
       more.catch(() => undefined)
       if (!isThere) {
         const seen = this.frames.map((one) => `0x${one.code.toString(16)}`).join(' ')
-        throw new Error(`the connection ended before 0x${code.toString(16)}; it got ${seen}`)
+        const why = JSON.stringify(this.frames.at(-1)?.fields)
+        throw new Error(
+          `the connection ended before 0x${code.toString(16)}; it got ${seen}: ${why}`,
+        )
       }
     }
   }
@@ -310,9 +314,11 @@ export class RawClient implements AsyncDisposable {
 function read(bytes: Buffer): ReceivedFrame {
   const type = bytes[5]!
   const channel = bytes.readUInt16BE(6)
-  if (bytes.length === 8) return { type, channel, code: 0, fields: [] }
+  if (bytes.length === 8) return { type, channel, code: 0, fields: [], payload: NOTHING }
   return { type, channel, ...readDescribedList(bytes.subarray(8)) }
 }
+
+const NOTHING = Buffer.alloc(0)
 
 function wide(typeCode: number, number: number): Buffer {
   const bytes = Buffer.alloc(5)

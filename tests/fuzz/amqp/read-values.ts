@@ -2,6 +2,8 @@
 export interface DescribedList {
   readonly code: number
   readonly fields: readonly unknown[]
+  /** What follows it. */
+  readonly payload: Buffer
 }
 
 /** Reads what a front writes: only the types that it uses in performatives. */
@@ -9,7 +11,11 @@ export function readDescribedList(bytes: Buffer): DescribedList {
   const reader = new ValueReader(bytes)
   const read = reader.read()
   if (!isDescribed(read)) throw new Error(`no performative: ${bytes.toString('hex')}`)
-  return { code: Number(read.descriptor), fields: Array.isArray(read.value) ? read.value : [] }
+  return {
+    code: Number(read.descriptor),
+    fields: Array.isArray(read.value) ? read.value : [],
+    payload: reader.rest,
+  }
 }
 
 interface Described {
@@ -27,6 +33,10 @@ class ValueReader {
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes
+  }
+
+  get rest(): Buffer {
+    return this.#bytes.subarray(this.#at)
   }
 
   read(): unknown {

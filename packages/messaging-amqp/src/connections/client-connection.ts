@@ -7,7 +7,7 @@ import { openReceiverOf, openSenderOf } from '../links/open-link.ts'
 import { ConnectionClaims } from '../access/connection-claims.ts'
 import { ClientLinks } from './client-links.ts'
 import { createRhea } from '../rhea/create-rhea.ts'
-import { errorOnWire, type WireError } from '../errors/error-on-wire.ts'
+import { errorOnWire, textOf, type WireError } from '../errors/error-on-wire.ts'
 import { FrameGuard } from '../rhea/frame-guard.ts'
 import { afterTurn } from '../platform/turns.ts'
 import { hookConnection, hookDrain, silence } from '../rhea/rhea-hooks.ts'
@@ -20,6 +20,8 @@ export interface ConnectionParts {
   readonly front: MessageFront
   readonly policies: AccessPolicies
   readonly maxLinks: number
+  /** Most sessions of a client that has not shown a key yet. */
+  readonly strangerSessions: () => number
   readonly report: (place: string, error: unknown) => void
   /** The client has shown a key. It may do so again. */
   readonly onKnown: () => void
@@ -27,11 +29,12 @@ export interface ConnectionParts {
 }
 
 const MAX_FRAME_BYTES = 64 * 1024
-const MAX_SESSIONS = 1_000
+/** As its `open` says to each client. */
+export const MAX_SESSIONS = 1_000
 const IDLE_TIMEOUT_MS = 60_000
 /** Until a client has shown a token or a key. */
 const STRANGER_MS = 30_000
-/** Most sessions, and most links, until then: a client needs two links to show a token. */
+/** Most links until then: a client needs two to show a token. */
 const STRANGER_LINKS = 16
 /** Most bytes of transfers that are not answered yet: above it, nothing more is read. */
 const MAX_HELD_BYTES = 32 * 1024 * 1024
@@ -135,8 +138,9 @@ export class ClientConnection implements LinkHost {
       limits: () =>
         this.isKnown
           ? { maxSessions: MAX_SESSIONS, maxLinks: this.#parts.maxLinks }
-          : { maxSessions: STRANGER_LINKS, maxLinks: STRANGER_LINKS },
+          : { maxSessions: this.#parts.strangerSessions(), maxLinks: STRANGER_LINKS },
       maxTransferBytes: (link) => links.maxTransferBytes(link),
+      takesRequests: (link) => links.takesRequests(link),
       onTransfer: (link, heldBytes) => {
         if (links.has(link)) this.#guard.hold(heldBytes)
       },
@@ -205,7 +209,13 @@ export class ClientConnection implements LinkHost {
     const known =
       error instanceof ProtocolViolationError
         ? error
-        : new ProtocolViolationError('The client broke the protocol.', undefined, { cause: error })
+        : new ProtocolViolationError(
+            `The client broke the protocol: ${textOf(error)}.`,
+            undefined,
+            {
+              cause: error,
+            },
+          )
     if (this.#rhea.is_open()) this.#rhea.close(errorOnWire(known))
     afterTurn(() => this.#guard.end())
   }

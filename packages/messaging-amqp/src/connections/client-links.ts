@@ -1,11 +1,12 @@
 import { SessionLockLostError, UnauthorizedAccessError } from '@tidemark/messaging'
 import type { SessionLink } from '@tidemark/messaging/front'
 import { AnswerLink } from '../links/answer-link.ts'
+import { RequestLink } from '../links/request-link.ts'
 import type { ClientLink, HostedLinks } from '../links/client-link.ts'
 import type { ConnectionClaims } from '../access/connection-claims.ts'
-import { errorOnWire, isOurs } from '../errors/error-on-wire.ts'
+import { errorOnWire, isOurs, LINK_ENDED } from '../errors/error-on-wire.ts'
 import { finishDetach, holdAttach } from '../rhea/rhea-hooks.ts'
-import type { RheaLink } from '../rhea/rhea-internals.ts'
+import type { RheaLink, RheaSession } from '../rhea/rhea-internals.ts'
 import type { Work } from './work.ts'
 
 export interface ClientLinksParts {
@@ -23,6 +24,7 @@ export class ClientLinks implements HostedLinks {
   readonly #open = new Map<RheaLink, ClientLink>()
   /** Aborted when the client leaves before the answer. */
   readonly #opening = new Map<RheaLink, AbortController>()
+  #isFinished = false
 
   constructor(parts: ClientLinksParts) {
     this.#parts = parts
@@ -36,9 +38,14 @@ export class ClientLinks implements HostedLinks {
     return this.#open.get(link)?.maxTransferBytes ?? 0
   }
 
+  takesRequests(link: RheaLink): boolean {
+    return this.#open.get(link) instanceof RequestLink
+  }
+
   /** Call it in the handler of rhea's event. */
   attach(link: RheaLink, open: (signal: AbortSignal) => Promise<ClientLink>): void {
     const { release } = holdAttach(link)
+    if (this.#isFinished) return
     const leaving = new AbortController()
     this.#opening.set(link, leaving)
     this.#parts.work.start(this.#attach(link, { release, leaving: leaving.signal, open }))
@@ -54,7 +61,7 @@ export class ClientLinks implements HostedLinks {
   }
 
   close(link: RheaLink, error: unknown): void {
-    if (isOurs(error)) this.#parts.report(`the link '${link.name}'`, error)
+    if (isOurs(error)) this.#parts.report(`the link '${String(link.local.attach['name'])}'`, error)
     const ended = this.#end(link)
     if (ended !== undefined) this.#parts.work.start(ended)
     if (link.is_open()) link.close(errorOnWire(error))
@@ -71,15 +78,26 @@ export class ClientLinks implements HostedLinks {
     }
   }
 
-  /** Takes nothing more from the client. Resolves when what it has asked for is answered. */
+  /**
+   * Takes nothing more from the client, and opens no more links. Resolves when what it has asked for is answered, and each link is
+   * detached: a client that only loses its connection may believe that what is on its way was done, or fail on it.
+   */
   async finish(): Promise<void> {
-    const ended = [...this.#open].flatMap(([link, open]) =>
-      // Answers to requests go to these.
-      open instanceof AnswerLink ? [] : [this.#end(link)],
+    this.#isFinished = true
+    const open = [...this.#open]
+    // Answers to requests go to these.
+    const [answers, others] = [true, false].map((isAnswer) =>
+      open.filter(([, link]) => link instanceof AnswerLink === isAnswer),
     )
-    const finished = ended.filter((one) => one !== undefined)
-    for (const one of finished) this.#parts.work.start(one)
-    await Promise.allSettled(finished)
+    await Promise.allSettled(others!.map(([link]) => this.#forceDetach(link)))
+    await Promise.allSettled(answers!.map(([link]) => this.#forceDetach(link)))
+  }
+
+  async #forceDetach(link: RheaLink): Promise<void> {
+    const ended = this.#end(link)
+    if (ended !== undefined) this.#parts.work.start(ended)
+    await ended
+    if (link.is_open()) link.close(LINK_ENDED)
   }
 
   /** Closes those that the client may no longer use: a token has run out, or keys were replaced. */
@@ -89,14 +107,19 @@ export class ClientLinks implements HostedLinks {
     }
   }
 
-  /** The one that takes the answers of a node: by its name, or by its target. None while too many wait for credit. */
-  answerLink(path: string, replyTo: string): AnswerLink | undefined {
+  /** As `HostedLinks` says. None while too many answers wait for credit. */
+  answerLink(
+    path: string,
+    replyTo: string | undefined,
+    session: RheaSession,
+  ): AnswerLink | undefined {
     let waitingBytes = 0
     let found: AnswerLink | undefined
-    for (const link of this.#open.values()) {
-      if (!(link instanceof AnswerLink)) continue
-      waitingBytes += link.waitingBytes
-      if (isSamePath(link.path, path) && link.takes(replyTo)) found ??= link
+    for (const [link, open] of this.#open) {
+      if (!(open instanceof AnswerLink)) continue
+      waitingBytes += open.waitingBytes
+      if (!isSamePath(open.path, path) || !open.takes(replyTo)) continue
+      if (found === undefined || link.session === session) found = open
     }
     return waitingBytes > MAX_WAITING_BYTES ? undefined : found
   }

@@ -10,6 +10,12 @@ export interface WireError {
   readonly description: string
 }
 
+/** Of a link that the server ends while the client uses it. Clients open another one. */
+export const LINK_ENDED: WireError = {
+  condition: 'amqp:link:detach-forced',
+  description: 'The link was detached: the server is ending it.',
+}
+
 /** @throws what a client is told that asked for something that we do not offer */
 export function notOffered(what: string): never {
   throw new ProtocolViolationError(`The front does not offer ${what}.`, 'amqp:not-implemented')
@@ -36,6 +42,6 @@ function conditionOf(error: unknown): string {
   return amqpCondition(errorCode(error))
 }
 
-function textOf(error: unknown): string {
+export function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

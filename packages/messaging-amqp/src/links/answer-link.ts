@@ -56,8 +56,9 @@ export class AnswerLink implements ClientLink {
     this.#sendWaiting()
   }
 
-  /** Whether answers to this address go here. The official client gives the name of the link to `$cbs`. */
-  takes(replyTo: string): boolean {
+  /** Whether answers to this address go here. Some clients give the name of the link; Python gives none to `$cbs`. */
+  takes(replyTo: string | undefined): boolean {
+    if (replyTo === undefined) return true
     return this.#sender.name === replyTo || this.#sender.target?.address === replyTo
   }
 

@@ -1,12 +1,13 @@
-import { UnauthorizedAccessError } from '@tidemark/messaging'
 import rhea from 'rhea'
-import { isOurs } from '../errors/error-on-wire.ts'
+import { errorOnWire, isOurs } from '../errors/error-on-wire.ts'
+import { statusCode } from '../management/status-codes.ts'
 import type { RheaReceiver } from '../rhea/rhea-internals.ts'
-import type { LinkHost } from './client-link.ts'
+import { unwrapped } from '../values/typed-values.ts'
+import { parseAddress } from './address.ts'
+import { NODE_RIGHTS, type LinkHost } from './client-link.ts'
 import { RequestLink, type NodeAnswer, type NodeRequest } from './request-link.ts'
 
 const MAX_TOKEN_BYTES = 16 * 1024
-const SHARED_ACCESS_SIGNATURE = 'servicebus.windows.net:sastoken'
 
 /** The node `$cbs`, which takes the client's tokens. */
 export function openClaimsLink(receiver: RheaReceiver, host: LinkHost): RequestLink {
@@ -16,27 +17,34 @@ export function openClaimsLink(receiver: RheaReceiver, host: LinkHost): RequestL
     path: '',
     rights: [],
     maxTransferBytes: MAX_TOKEN_BYTES,
-    answer: (request) => Promise.resolve(putToken(request, host)),
+    answer: (request) => putToken(request, host),
   })
 }
 
-function putToken({ properties, body }: NodeRequest, host: LinkHost): NodeAnswer {
-  const { operation, type } = properties
+/** Whatever the type says: Python sends a shared access signature as `jwt`. */
+async function putToken({ properties, body }: NodeRequest, host: LinkHost): Promise<NodeAnswer> {
+  const { operation, name } = properties
+  const token = unwrapped(body)
   if (operation !== 'put-token') return answer(400, 'The only operation is put-token.')
-  if (type !== SHARED_ACCESS_SIGNATURE || typeof body !== 'string') {
-    return answer(401, `The only tokens are of type ${SHARED_ACCESS_SIGNATURE}.`)
-  }
+  if (typeof token !== 'string') return answer(401, 'The token must be a text.')
   try {
-    host.claims.putToken(body)
+    host.claims.putToken(token)
+    host.claimed()
+    await assertExists(name, host)
+    return answer(202, 'Accepted')
   } catch (error) {
     if (isOurs(error)) host.report('a token', error)
-    return answer(
-      401,
-      error instanceof UnauthorizedAccessError ? error.message : 'Unauthorized access.',
-    )
+    const { condition, description } = errorOnWire(error)
+    return answer(statusCode(condition), description)
   }
-  host.claimed()
-  return answer(202, 'Accepted')
+}
+
+/** A client learns from its token that its entity is missing, as from the service: Go looks nowhere else. */
+async function assertExists(audience: unknown, { claims, front }: LinkHost): Promise<void> {
+  const address = parseAddress(audience)
+  if (address === undefined || address.node === 'claims') return
+  const { path } = address
+  if (NODE_RIGHTS.some((right) => claims.permits(right, path))) await front.entity(path)
 }
 
 function answer(status: number, description: string): NodeAnswer {

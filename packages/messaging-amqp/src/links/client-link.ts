@@ -1,7 +1,7 @@
 import type { MessageBroker } from '@tidemark/messaging'
 import type { AccessRight, MessageFront, SessionLink } from '@tidemark/messaging/front'
 import type { ConnectionClaims } from '../access/connection-claims.ts'
-import type { RheaLink } from '../rhea/rhea-internals.ts'
+import type { RheaLink, RheaSession } from '../rhea/rhea-internals.ts'
 
 /** A link that a client has opened. */
 export interface ClientLink {
@@ -46,8 +46,12 @@ export interface AnswerTaker {
 export interface HostedLinks {
   /** Closes one with an error, which is also reported if it is ours. */
   close(link: RheaLink, error: unknown): void
-  /** The one that takes the answers of a node: by its name, or by its target. */
-  answerLink(path: string, replyTo: string): AnswerTaker | undefined
+  /** The one that takes the answers of a node: by its name, or by its target, that of the request's session before others. */
+  answerLink(
+    path: string,
+    replyTo: string | undefined,
+    session: RheaSession,
+  ): AnswerTaker | undefined
   /** @throws ERR_SESSION_LOCK_LOST when none of them holds it */
   heldSession(path: string, sessionId: string, linkName: string | undefined): SessionLink
 }

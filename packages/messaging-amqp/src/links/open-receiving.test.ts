@@ -1,7 +1,13 @@
+import rhea from 'rhea'
 import { expect, test } from 'vitest'
 import type { RheaSender } from '../rhea/rhea-internals.ts'
 import type { LinkHost } from './client-link.ts'
 import { openReceiving } from './open-receiving.ts'
+
+/** With the filter that asks for the next session. */
+const sourceFields = Array.from({ length: 7 }, () => rhea.types.wrap(null)).concat(
+  rhea.types.wrap({ 'com.microsoft:session-filter': null }),
+)
 
 test.each([
   [0, 0],
@@ -13,7 +19,7 @@ test.each([
   ['7', 60_000],
 ])('SES-12 a client that says %j waits for the next session for %d ms', async (said, waits) => {
   const sender = {
-    source: { filter: { 'com.microsoft:session-filter': null } },
+    source: { value: sourceFields },
     properties: { 'com.microsoft:timeout': said },
   } as unknown as RheaSender
   const host = {

@@ -1,9 +1,13 @@
-import rhea from 'rhea'
+import rhea, { type Typed } from 'rhea'
 import type { EntityRecord, SessionLink } from '@tidemark/messaging/front'
 import type { RheaSender } from '../rhea/rhea-internals.ts'
-import type { LinkHost } from './client-link.ts'
+import { mapEntries } from '../values/typed-values.ts'
+import { BrowsingLink } from './browsing-link.ts'
+import type { ClientLink, LinkHost } from './client-link.ts'
 import { assertReceives, ReceivingLink, receiveModeOf } from './receiving-link.ts'
 
+/** Place in a source. */
+const FILTER_FIELD = 7
 const SESSION_FILTER = 'com.microsoft:session-filter'
 const TIMEOUT = 'com.microsoft:timeout'
 const LOCKED_UNTIL = 'com.microsoft:locked-until-utc'
@@ -21,16 +25,33 @@ export async function openReceiving(
     path,
     signal,
   }: { readonly host: LinkHost; readonly path: string; readonly signal: AbortSignal },
-): Promise<ReceivingLink> {
+): Promise<ClientLink> {
   host.claims.assert('Listen', path)
   const record = await host.front.entity(path)
   assertReceives(record)
-  const filter = sender.source?.filter
-  const wantsSession =
-    filter !== undefined && filter !== null && Object.hasOwn(filter, SESSION_FILTER)
-  return wantsSession
-    ? openSession(sender, { host, record, filter: filter[SESSION_FILTER], signal })
+  const filters = new Map(mapEntries(sender.source?.value[FILTER_FIELD], 'filter'))
+  const session = filters.get(SESSION_FILTER)
+  if (session !== undefined) return openSession(sender, { host, record, filter: session, signal })
+  return sender.source?.distribution_mode === 'copy'
+    ? openBrowsing(sender, { host, record })
     : openPlain(sender, { host, record })
+}
+
+/** What the client asked for, with the filters that are in force only (part 3, section 3.5.3). */
+function showSource(sender: RheaSender, filter?: Readonly<Record<string, Typed>>): void {
+  const { source } = sender
+  if (source === undefined || source === null) return
+  source.filter = filter
+  sender.local.attach['source'] = source.described()
+}
+
+/** A browser of JMS: it looks at messages, and takes none. */
+function openBrowsing(
+  sender: RheaSender,
+  { host, record }: { readonly host: LinkHost; readonly record: EntityRecord },
+): BrowsingLink {
+  showSource(sender)
+  return new BrowsingLink({ sender, host, record })
 }
 
 async function openPlain(
@@ -44,7 +65,7 @@ async function openPlain(
     await link.close()
     throw error
   }
-  sender.local.attach['source'] = sender.source?.described()
+  showSource(sender)
   return new ReceivingLink({ sender, host, record, link, session: undefined })
 }
 
@@ -58,7 +79,7 @@ async function openSession(
   }: {
     readonly host: LinkHost
     readonly record: EntityRecord
-    readonly filter: unknown
+    readonly filter: Typed
     readonly signal: AbortSignal
   },
 ): Promise<ReceivingLink> {
@@ -68,26 +89,24 @@ async function openSession(
     maxWaitMs: timeoutOf(sender.properties?.[TIMEOUT]),
     signal,
   })
-  showSession(sender, session)
+  showSession(sender, session, filter)
   return new ReceivingLink({ sender, host, record, link: session.link, session })
 }
 
 /** Which session was granted, and until when. */
-function showSession(sender: RheaSender, { held }: SessionLink): void {
-  sender.set_source({
-    address: sender.source?.address ?? undefined,
-    filter: { [SESSION_FILTER]: rhea.types.wrap_string(held.sessionId) },
-  })
+function showSession(sender: RheaSender, { held }: SessionLink, asked: Typed): void {
+  const granted = rhea.types.wrap_string(held.sessionId)
+  // Described as the client's is: Go takes no other.
+  const descriptor: unknown = asked.descriptor
+  if (descriptor !== undefined) granted.descriptor = descriptor
+  showSource(sender, { [SESSION_FILTER]: granted })
   const ticks = Buffer.alloc(8)
   ticks.writeBigInt64BE(EPOCH_TICKS + BigInt(Math.floor(held.lockedUntilUtcMs)) * 10_000n)
   sender.local.attach['properties'] = { [LOCKED_UNTIL]: rhea.types.wrap_long(ticks) }
 }
 
 /** Undefined: the next one that is free. A described filter is its value. */
-function sessionIdOf(filter: unknown): string | undefined {
-  if (typeof filter === 'string') return filter
-  const value: unknown =
-    typeof filter === 'object' && filter !== null ? Reflect.get(filter, 'value') : undefined
+function sessionIdOf({ value }: Typed): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 

@@ -1,3 +1,4 @@
+import { errorCode } from '@tidemark/contracts'
 import { eventLoopTurn } from '@tidemark/contracts/internal'
 import { MessagingEntityDisabledError, SessionLockLostError } from '@tidemark/messaging'
 import type {
@@ -10,11 +11,11 @@ import type {
 } from '@tidemark/messaging/front'
 import { errorOnWire, isOurs } from '../errors/error-on-wire.ts'
 import { PROCESSED, settleSent, unsentDeliveries } from '../rhea/rhea-hooks.ts'
-import type { RheaDelivery, RheaEvent, RheaSender } from '../rhea/rhea-internals.ts'
+import type { RheaDelivery, RheaEvent, RheaSender, RheaState } from '../rhea/rhea-internals.ts'
 import { encodeDelivery } from '../messages/encode-delivery.ts'
 import type { ClientLink, LinkHost } from './client-link.ts'
 import { tagOfToken, tokenOfTag } from './delivery-tag.ts'
-import { ACCEPTED, rejected } from './outcomes.ts'
+import { rejected, SETTLED_AS } from './outcomes.ts'
 import { modifiedOutcome, rejectedOutcome } from './settlement.ts'
 
 export interface ReceivingLinkParts {
@@ -86,6 +87,7 @@ export class ReceivingLink implements ClientLink {
 
   begin(): void {
     this.#sender.session.on(PROCESSED, this.#processed)
+    this.session?.held.ended.addEventListener('abort', () => this.#wake?.())
     this.#run = this.#deliver()
   }
 
@@ -108,6 +110,8 @@ export class ReceivingLink implements ClientLink {
   async #deliver(): Promise<void> {
     try {
       while (!this.#ended.signal.aborted) {
+        // A session whose lock has ended ends its link: a client that waits would learn it from nothing else.
+        this.session?.held.assertHeld()
         await this.#host.writable()
         const max = this.#room()
         if (max > 0) await this.#receive(max)
@@ -162,15 +166,19 @@ export class ReceivingLink implements ClientLink {
     }
   }
 
+  get #isOver(): boolean {
+    return this.#ended.signal.aborted || this.session?.held.ended.aborted === true
+  }
+
   #isWanted(): boolean {
-    return this.#sender.credit > 0 && !this.#ended.signal.aborted
+    return this.#sender.credit > 0 && !this.#isOver
   }
 
   /** No credit, or no room: until a flow, or until rhea has sent what is in the way, or forgotten what is settled. */
   async #rest(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#wake = resolve
-    if (this.#ended.signal.aborted || this.#room() > 0) resolve()
+    if (this.#isOver || this.#room() > 0) resolve()
     await promise
     this.#wake = undefined
   }
@@ -184,7 +192,7 @@ export class ReceivingLink implements ClientLink {
   #send({ message, lock }: Received): void {
     let bytes: Buffer
     try {
-      bytes = encodeDelivery(message, lock)
+      bytes = encodeDelivery(message, lock && { untilUtcMs: lock.untilUtcMs })
     } catch (error) {
       // It must not take others along. It comes again when its lock ends, and is dead-lettered in the end.
       this.#host.report(`message ${message.number} of '${this.path}'`, error)
@@ -200,23 +208,23 @@ export class ReceivingLink implements ClientLink {
     return tag
   }
 
-  #settle({ delivery }: RheaEvent, read: (state: RheaDelivery['remote_state']) => Outcome): void {
+  #settle({ delivery }: RheaEvent, read: (state: RheaState) => Outcome): void {
     if (delivery === undefined || delivery.settled || this.#settling.has(delivery)) return
     const settled = this.#perform(delivery, read).finally(() => this.#settling.delete(delivery))
     this.#settling.set(delivery, settled)
   }
 
-  async #perform(
-    delivery: RheaDelivery,
-    read: (state: RheaDelivery['remote_state']) => Outcome,
-  ): Promise<void> {
+  async #perform(delivery: RheaDelivery, read: (state: RheaState) => Outcome): Promise<void> {
     try {
       // A session that was lost meanwhile is told as such, whatever became of the message.
       if (this.session?.held.isHeld === false)
         throw new SessionLockLostError(this.session.held.sessionId)
-      await this.#link.settle(tokenOfTag(delivery.tag), read(delivery.remote_state))
-      settleSent(delivery, ACCEPTED)
+      const outcome = read(delivery.remote_state ?? { value: [] })
+      await this.#link.settle(tokenOfTag(delivery.tag), outcome)
+      settleSent(delivery, SETTLED_AS[outcome.kind])
     } catch (error) {
+      // The link has ended, and nothing was done: a client that gets an answer may take it for done.
+      if (errorCode(error) === 'ERR_LINK_CLOSED') return
       if (isOurs(error)) this.#host.report(`a settlement in '${this.path}'`, error)
       settleSent(delivery, rejected(errorOnWire(error)))
     }

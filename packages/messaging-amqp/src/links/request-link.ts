@@ -1,17 +1,19 @@
-import rhea from 'rhea'
+import rhea, { type Typed } from 'rhea'
 import { receivedTransfer } from '../rhea/incoming-transfers.ts'
 import type { RheaEvent, RheaReceiver } from '../rhea/rhea-internals.ts'
 import { MalformedMessageError } from '../errors/malformed-message-error.ts'
-import { readSections } from '../messages/sections.ts'
+import { readSections, VALUE } from '../messages/sections.ts'
 import { endOfValue } from '../values/scan-values.ts'
 import { SMALL_ULONG, ULONG } from '../values/type-codes.ts'
+import { typedValueAt } from '../values/typed-values.ts'
 import type { ClientLink, LinkHost } from './client-link.ts'
 import { ACCEPTED } from './outcomes.ts'
 
-/** A request to a node, as rhea decodes its message. */
+/** A request to a node. */
 export interface NodeRequest {
   readonly properties: Readonly<Record<string, unknown>>
-  readonly body: unknown
+  /** The value in its body. */
+  readonly body: Typed | undefined
 }
 
 export interface NodeAnswer {
@@ -49,6 +51,8 @@ export class RequestLink implements ClientLink {
     this.rights = rights
     this.maxTransferBytes = maxTransferBytes
     this.#parts = parts
+    // .NET takes a link for failed whose answer does not say the mode that it asked for.
+    receiver.local.attach['snd_settle_mode'] = receiver.snd_settle_mode
     receiver.local.attach['source'] = receiver.source?.described()
     receiver.local.attach['target'] = receiver.target?.described()
     receiver.local.attach['max_message_size'] = maxTransferBytes
@@ -84,7 +88,7 @@ export class RequestLink implements ClientLink {
       await host.writable()
       const request = decodeRequest(bytes)
       const { properties, body } = await answer(request)
-      host.links.answerLink(path, request.replyTo)?.send(
+      host.links.answerLink(path, request.replyTo, receiver.session)?.send(
         rhea.message.encode({
           // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- rhea takes bytes for a UUID.
           correlation_id: request.id as string,
@@ -103,20 +107,20 @@ export class RequestLink implements ClientLink {
 /** @throws ERR_MALFORMED_MESSAGE */
 function decodeRequest(
   bytes: Buffer,
-): NodeRequest & { readonly id: MessageId; readonly replyTo: string } {
+): NodeRequest & { readonly id: MessageId; readonly replyTo: string | undefined } {
+  const { bodyCode, bodyValues } = readSections(bytes, 0, bytes.length)
   const decoded = decodeMessage(bytes)
-  const { message_id: id, application_properties: properties, reply_to: replyTo, body } = decoded
+  const { message_id: id, application_properties: properties, reply_to: replyTo } = decoded
   return {
     id: isMessageId(id) ? id : undefined,
-    replyTo: typeof replyTo === 'string' ? replyTo : '',
+    replyTo: typeof replyTo === 'string' ? replyTo : undefined,
     properties: isObject(properties) ? properties : {},
-    body,
+    body: bodyCode === VALUE ? typedValueAt(bytes, bodyValues[0]!) : undefined,
   }
 }
 
 /** rhea believes every byte, and writes to the console what it does not know. */
 function decodeMessage(bytes: Buffer): Readonly<Record<string, unknown>> {
-  readSections(bytes, 0, bytes.length)
   for (let at = 0; at < bytes.length; at = endOfValue(bytes, at, bytes.length)) {
     const isNumbered = bytes[at + 1] === SMALL_ULONG || bytes[at + 1] === ULONG
     if (!isNumbered) throw new MalformedMessageError('a request has sections with names')

@@ -2,7 +2,7 @@ import { MessagingEntityDisabledError, MessageSizeExceededError } from '@tidemar
 import { MessagingNotAllowedError } from '@tidemark/messaging'
 import { errorCode } from '@tidemark/contracts'
 import type { EntityRecord } from '@tidemark/messaging/front'
-import { errorOnWire, isOurs } from '../errors/error-on-wire.ts'
+import { errorOnWire, isOurs, LINK_ENDED } from '../errors/error-on-wire.ts'
 import { receivedTransfer } from '../rhea/incoming-transfers.ts'
 import type { RheaDelivery, RheaEvent, RheaReceiver } from '../rhea/rhea-internals.ts'
 import { decodeTransfer } from '../messages/decode-transfer.ts'
@@ -67,7 +67,8 @@ export class SendingLink implements ClientLink {
     const { format, bytes, heldBytes, isTooLarge } = receivedTransfer(this.#receiver)
     if (delivery === undefined || !Buffer.isBuffer(message)) return
     if (this.#hasEnded) {
-      delivery.settled = true
+      // Not stored: the client must not wait for it, or take it for sent.
+      delivery.update(true, rejected(LINK_ENDED))
       return
     }
     const sent = isTooLarge ? this.#refuse(bytes) : this.#send(message, format)

@@ -1,7 +1,6 @@
-import { encodeChanges, type Outcome } from '@tidemark/messaging/front'
-import { propertyValues } from '../values/property-values.ts'
-
-type State = Readonly<Record<string, unknown>> | undefined
+import type { Outcome, StoredValue } from '@tidemark/messaging/front'
+import type { RheaState } from '../rhea/rhea-internals.ts'
+import { typedProperties, unwrapped } from '../values/typed-values.ts'
 
 const REASON = 'DeadLetterReason'
 const DESCRIPTION = 'DeadLetterErrorDescription'
@@ -9,40 +8,40 @@ const PROPERTIES = 'properties to modify'
 const DEAD_LETTER = 'com.microsoft:dead-letter'
 
 /** What a client's `modified` asks for. @throws ERR_INVALID_OPTION */
-export function modifiedOutcome(state: State): Outcome {
-  const annotations = state?.['message_annotations']
-  const changes = encodeChanges(
-    isObject(annotations) ? propertyValues(annotations, PROPERTIES) : undefined,
-  )
-  return { kind: state?.['undeliverable_here'] === true ? 'defer' : 'abandon', changes }
+export function modifiedOutcome(state: RheaState): Outcome {
+  const [, undeliverableHere, annotations] = state.value
+  const properties = typedProperties(annotations, PROPERTIES)
+  return {
+    kind: unwrapped(undeliverableHere) === true ? 'defer' : 'abandon',
+    changes: properties && { properties },
+  }
 }
 
 /** What a client's `rejected` asks for: reason and description stand in the error's map. @throws ERR_INVALID_OPTION */
-export function rejectedOutcome(state: State): Outcome {
-  const error = state?.['error']
-  if (!isObject(error)) {
-    return { kind: 'deadLetter', changes: undefined, reason: undefined, description: undefined }
-  }
-  const { condition, description } = error
+export function rejectedOutcome(state: RheaState): Outcome {
+  const [error] = state.value
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The guard has seen that it is an error: a list, or null.
+  const [condition, description, info] = (error?.value ?? []) as RheaState['value']
+  const properties = new Map(Object.entries(typedProperties(info, PROPERTIES) ?? {}))
   // Another client's own error is the reason.
-  const isOwn = condition !== DEAD_LETTER
-  const {
-    [REASON]: reason,
-    [DESCRIPTION]: text,
-    ...properties
-  } = isObject(error['info']) ? error['info'] : {}
+  const isOwn = unwrapped(condition) !== DEAD_LETTER
+  const reason = takenText(properties, REASON) ?? (isOwn ? unwrapped(condition) : undefined)
+  const text = takenText(properties, DESCRIPTION) ?? (isOwn ? unwrapped(description) : undefined)
   return {
     kind: 'deadLetter',
-    changes: encodeChanges(propertyValues(properties, PROPERTIES)),
-    reason: textOf(reason) ?? (isOwn ? textOf(condition) : undefined),
-    description: textOf(text) ?? (isOwn ? textOf(description) : undefined),
+    changes: { properties: Object.fromEntries(properties) },
+    reason: textOf(reason),
+    description: textOf(text),
   }
+}
+
+/** What is no text stays among the properties. */
+function takenText(properties: Map<string, StoredValue>, name: string): string | undefined {
+  const value = properties.get(name)
+  if (value === null || typeof value === 'string') properties.delete(name)
+  return textOf(value)
 }
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
 }

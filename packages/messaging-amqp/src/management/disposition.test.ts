@@ -1,3 +1,4 @@
+import rhea from 'rhea'
 import { describe, expect, it } from 'vitest'
 import { ManagedBroker, wire } from './managed-broker.fixture.ts'
 
@@ -56,7 +57,7 @@ describe('update-disposition', () => {
       no: false,
       none: null,
       at,
-      ticks,
+      ticks: rhea.types.wrap_long(ticks),
       bin: Buffer.from('ab'),
     }
     const body = {

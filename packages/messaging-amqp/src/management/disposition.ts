@@ -1,5 +1,4 @@
-import { encodeChanges, type Outcome } from '@tidemark/messaging/front'
-import { propertyValues } from '../values/property-values.ts'
+import type { Outcome } from '@tidemark/messaging/front'
 import type { ManagementCall } from './management-call.ts'
 import type { RequestFields } from './request-fields.ts'
 import { useLink } from './use-link.ts'
@@ -28,10 +27,8 @@ function readOutcome(fields: RequestFields): Outcome {
   const name = 'disposition-status'
   const status = fields.text(name)
   if (status === 'completed') return { kind: 'complete' }
-  const given = fields.value('properties-to-modify')
-  const changes = encodeChanges(
-    given === undefined ? undefined : propertyValues(given, 'properties-to-modify'),
-  )
+  const properties = fields.properties('properties-to-modify')
+  const changes = properties && { properties }
   switch (status) {
     case 'abandoned':
       return { kind: 'abandon', changes }

@@ -13,6 +13,7 @@ import {
 } from '@tidemark/messaging/front'
 import { openMemoryStore, SimulatedClock } from '@tidemark/testing'
 import rhea from 'rhea'
+import { encoded, typedValueAt } from '../values/typed-values.ts'
 import type { ManagementContext } from './management-call.ts'
 import { performOperation } from './perform-operation.ts'
 
@@ -102,7 +103,11 @@ export class ManagedBroker implements AsyncDisposable {
       },
       reportFailure: (error) => this.failures.push(error),
     }
-    const request = { operation: `com.microsoft:${operation}`, linkName, body: overTheWire(body) }
+    const request = {
+      operation: `com.microsoft:${operation}`,
+      linkName,
+      body: typedValueAt(encoded(rhea.types.wrap(body)), 0),
+    }
     const answer = await performOperation(request, context)
     return {
       status: answer.statusCode,

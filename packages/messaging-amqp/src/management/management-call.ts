@@ -1,5 +1,6 @@
 import type { MessageBroker } from '@tidemark/messaging'
 import type { AccessRight, MessageFront, SessionLink } from '@tidemark/messaging/front'
+import type { Typed } from 'rhea'
 import type { RequestFields } from './request-fields.ts'
 
 /** What an operation sees of the `$management` node that it was sent to, and of its connection. */
@@ -21,8 +22,7 @@ export interface ManagementRequest {
   readonly operation: string
   /** Name of the client's link that the operation belongs to: `associated-link-name`. */
   readonly linkName: string | undefined
-  /** As rhea decodes the value of the body: a map becomes an object. */
-  readonly body: unknown
+  readonly body: Typed | undefined
 }
 
 export interface ManagementAnswer {

@@ -1,32 +1,37 @@
-import { types } from 'node:util'
 import { InvalidOptionError } from '@tidemark/contracts'
 import { describeValue } from '@tidemark/contracts/internal'
+import type { StoredValue } from '@tidemark/messaging/front'
+import type { Typed } from 'rhea'
+import { mapEntries, typedProperties, unwrapped } from '../values/typed-values.ts'
 
 /** The most items of a list in one request: as many as a call of the broker takes. */
 const MAX_ITEMS = 10_000
 const UUID_BYTES = 16
 const LONG_BYTES = 8
 
-/** The fields of a request's body, as rhea decodes a map, each checked when it is read. A null is a field that is missing. */
+/** The fields of a request's body, which is a map, each checked when it is read. A null is a field that is missing. */
 export class RequestFields {
-  readonly #values: Readonly<Record<string, unknown>>
+  readonly #values: ReadonlyMap<string, Typed>
   /** Where it stands in the body, for messages of errors. */
   readonly #at: string
 
   /** @throws ERR_INVALID_OPTION */
-  constructor(body: unknown, at = '') {
-    if (!isMap(body)) {
-      throw new InvalidOptionError(
-        `${at === '' ? 'the body of the request' : at} must be a map, got ${describeValue(body)}`,
-      )
-    }
-    this.#values = body
+  constructor(body: Typed | undefined, at = '') {
+    const name = at === '' ? 'the body of the request' : at
+    const entries = mapEntries(body, name)
+    if (entries === undefined) throw new InvalidOptionError(`${name} must be a map, got null`)
+    this.#values = new Map(entries)
     this.#at = at === '' ? '' : `${at}.`
   }
 
   /** Undefined: it is missing, or null. */
   value(name: string): unknown {
-    return Object.hasOwn(this.#values, name) ? (this.#values[name] ?? undefined) : undefined
+    return unwrapped(this.#values.get(name))
+  }
+
+  /** Of a map of application properties. Undefined: it is missing, or null. */
+  properties(name: string): Readonly<Record<string, StoredValue>> | undefined {
+    return typedProperties(this.#values.get(name), `${this.#at}${name}`)
   }
 
   text(name: string): string {
@@ -65,8 +70,13 @@ export class RequestFields {
 
   /** At least one map. */
   maps(name: string): readonly RequestFields[] {
-    const maps = this.#items(name, 'maps', (item) => (isMap(item) ? item : undefined))
-    return maps.map((item, index) => new RequestFields(item, `${this.#at}${name}[${index}]`))
+    const items: unknown = this.#values.get(name)?.value
+    if (!Array.isArray(items) || items.length === 0 || items.length > MAX_ITEMS) {
+      return this.refuse(name, `a list of 1 to ${MAX_ITEMS} maps`)
+    }
+    return items.map(
+      (item: Typed, index) => new RequestFields(item, `${this.#at}${name}[${index}]`),
+    )
   }
 
   map(name: string): RequestFields {
@@ -74,8 +84,8 @@ export class RequestFields {
   }
 
   optionalMap(name: string): RequestFields | undefined {
-    const value = this.value(name)
-    return value === undefined ? undefined : new RequestFields(value, `${this.#at}${name}`)
+    if (this.value(name) === undefined) return undefined
+    return new RequestFields(this.#values.get(name), `${this.#at}${name}`)
   }
 
   binary(name: string): Uint8Array {
@@ -126,16 +136,6 @@ export class RequestFields {
       )
     })
   }
-}
-
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    !ArrayBuffer.isView(value) &&
-    !types.isDate(value)
-  )
 }
 
 /** rhea gives 64-bit numbers beyond 2^53 as their bytes. */

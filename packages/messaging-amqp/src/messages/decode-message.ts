@@ -8,11 +8,15 @@ import {
 } from '@tidemark/messaging/front'
 import { MalformedMessageError } from '../errors/malformed-message-error.ts'
 import { idTextAt, storedValueAt, textAt, uintAt } from '../values/read-values.ts'
-import { BINARY_8 } from '../values/type-codes.ts'
+import { BINARY_8, STRING_32, STRING_8 } from '../values/type-codes.ts'
+import { ValueWriter } from '../values/value-writer.ts'
 import {
+  ABSOLUTE_EXPIRY_FIELD,
   BROKER_ANNOTATIONS,
+  CREATION_FIELD,
   DURABLE_FIELD,
   extraToStore,
+  FIRST_ACQUIRER_FIELD,
   HEAD_FIELDS,
   PARTITION_KEY,
   PRIORITY_FIELD,
@@ -21,7 +25,19 @@ import {
   TTL_FIELD,
   type HeadField,
 } from './message-fields.ts'
-import { DATA, readSections, type Offsets, type Sections } from './sections.ts'
+import {
+  DATA,
+  FOOTER,
+  KEPT_SECTIONS,
+  readSections,
+  sectionAt,
+  type Offsets,
+  type Sections,
+  type Span,
+} from './sections.ts'
+
+/** Of its descriptor, and of the map around its entries. */
+const FOOTER_BYTES = 16
 
 /** As many as application properties. */
 const MAX_ANNOTATIONS = 1_000
@@ -33,9 +49,12 @@ interface Annotations {
   readonly kept: string | undefined
 }
 
+/** Above it, a time to live stands in the times of the properties. */
+const MAX_UINT = 2 ** 32 - 1
+
 /**
  * The encoded message from `start` to `end` as it is stored: its properties as the broker sees them, and its bytes from the
- * properties on as they are. Times that the client took from its own clock do not count (section 10).
+ * properties on as they are. Times that the client took from its own clock do not count (section 10), but for their difference.
  *
  * @throws ERR_MALFORMED_MESSAGE, ERR_INVALID_OPTION
  */
@@ -48,6 +67,7 @@ export function decodeMessage(
   const sections = readSections(bytes, start, end)
   const header = readHeader(bytes, sections.header)
   const annotations = readAnnotations(bytes, sections.messageAnnotations)
+  const { kept, bodyAt } = keptBytes(bytes, sections)
   const fields = readFields(bytes, sections.properties)
   const { messageId = random.hex(16), sessionId, replyToSessionId } = fields
   const { partitionKey, scheduledMs } = annotations
@@ -56,22 +76,25 @@ export function decodeMessage(
     ...fields,
     messageId,
     partitionKey,
+    scheduledMs,
     properties: readProperties(bytes, sections.applicationProperties),
-    ...bodyPlace(bytes, sections),
+    ...bodyPlace(kept, { ...sections, bodyAt }),
     extra: extraToStore({
       durable: header.durable,
       priority: header.priority,
+      firstAcquirer: header.firstAcquirer,
       annotations: annotations.kept,
+      deliveryAnnotations: readAnnotations(bytes, sections.deliveryAnnotations).kept,
     }),
   }
   return {
     head: JSON.stringify(head),
-    // A copy: it crosses to another thread without the client's other bytes.
-    body: new Uint8Array(bytes.subarray(sections.keptStart, end)),
+    body: kept,
     bytes: end - start,
     messageId,
     session: sessionId,
-    ttlMs: header.ttlMs,
+    ttlMs:
+      header.ttlMs === MAX_UINT ? (lifeOf(bytes, sections.properties) ?? MAX_UINT) : header.ttlMs,
     scheduledMs,
     copies: [],
   }
@@ -81,22 +104,89 @@ interface Header {
   readonly durable: true | undefined
   readonly priority: number | undefined
   readonly ttlMs: number | undefined
+  readonly firstAcquirer: true | undefined
 }
 
 function readHeader(bytes: Buffer, items: Offsets | undefined): Header {
   const at = (field: number): number | undefined => itemAt(items, field)
-  const [durableAt, priorityAt, ttlAt] = [at(DURABLE_FIELD), at(PRIORITY_FIELD), at(TTL_FIELD)]
-  const durable = durableAt === undefined ? null : storedValueAt(bytes, durableAt)
-  if (durable !== null && typeof durable !== 'boolean') {
-    throw new MalformedMessageError('durable must be true or false')
-  }
+  const [priorityAt, ttlAt] = [at(PRIORITY_FIELD), at(TTL_FIELD)]
   const priority = priorityAt === undefined ? undefined : uintAt(bytes, priorityAt, 'priority')
   if (priority !== undefined && priority > 255) {
     throw new MalformedMessageError('priority must be at most 255')
   }
   const ttlMs = ttlAt === undefined ? undefined : uintAt(bytes, ttlAt, 'ttl')
-  // Libraries whose messages always have a TTL write 0 for none. No message could be received with it.
-  return { durable: durable || undefined, priority, ttlMs: ttlMs || undefined }
+  return {
+    durable: flagAt(bytes, at(DURABLE_FIELD), 'durable'),
+    priority,
+    // Libraries whose messages always have a TTL write 0 for none. No message could be received with it.
+    ttlMs: ttlMs || undefined,
+    firstAcquirer: flagAt(bytes, at(FIRST_ACQUIRER_FIELD), 'first-acquirer'),
+  }
+}
+
+function flagAt(bytes: Buffer, at: number | undefined, name: string): true | undefined {
+  const flag = at === undefined ? null : storedValueAt(bytes, at)
+  if (flag !== null && typeof flag !== 'boolean') {
+    throw new MalformedMessageError(`${name} must be true or false`)
+  }
+  return flag || undefined
+}
+
+/** From the creation to the expiry that the client has written. */
+function lifeOf(bytes: Buffer, items: Offsets | undefined): number | undefined {
+  const [createdMs, expiryMs] = [CREATION_FIELD, ABSOLUTE_EXPIRY_FIELD].map((field) => {
+    const at = itemAt(items, field)
+    const value = at === undefined ? null : storedValueAt(bytes, at)
+    return typeof value === 'object' ? Number(value?.['date'] ?? NaN) : NaN
+  })
+  const lifeMs = expiryMs! - createdMs!
+  return lifeMs > 0 ? lifeMs : undefined
+}
+
+/** In the order of sections, and a copy: it crosses to another thread without the client's other bytes. */
+function keptBytes(
+  bytes: Buffer,
+  { kept, isInOrder, footer }: Sections,
+): { readonly kept: Uint8Array; readonly bodyAt: Span } {
+  const spans = KEPT_SECTIONS.flatMap((name) => kept.get(name) ?? [])
+  const { start: bodyStart = 0, end: bodyEnd = 0 } = kept.get('body') ?? {}
+  const start = spans
+    .slice(
+      0,
+      spans.findIndex((span) => span.start === bodyStart),
+    )
+    .reduce((sum, span) => sum + span.end - span.start, 0)
+  const bodyAt = { start, end: start + bodyEnd - bodyStart }
+  const lacksSymbols = footer !== undefined && hasStringKeys(bytes, footer)
+  if (isInOrder && !lacksSymbols) {
+    return { kept: new Uint8Array(bytes.subarray(spans[0]?.start, spans.at(-1)?.end ?? 0)), bodyAt }
+  }
+  const pieces = spans.map((span) => bytes.subarray(span.start, span.end))
+  if (lacksSymbols) pieces.splice(-1, 1, footerWithSymbols(bytes, footer))
+  return { kept: new Uint8Array(Buffer.concat(pieces)), bodyAt }
+}
+
+function hasStringKeys(bytes: Buffer, items: Offsets): boolean {
+  return items.some((at, item) => {
+    const isKey = item % 2 === 0 && item < items.length - 1
+    return isKey && (bytes[at] === STRING_8 || bytes[at] === STRING_32)
+  })
+}
+
+/** Clients write its keys as strings, and Java's receiver ends for good on one that has any (part 3, section 3.2.10). */
+function footerWithSymbols(bytes: Buffer, items: Offsets): Buffer {
+  const writer = new ValueWriter(items.at(-1)! - items[0]! + FOOTER_BYTES)
+  writer.section(FOOTER)
+  writer.map(() => {
+    for (let item = 0; item + 2 < items.length; item += 2) {
+      const key = storedValueAt(bytes, items[item]!)
+      if (typeof key === 'string') writer.symbol(key)
+      else writer.encoded(bytes.subarray(items[item], items[item + 1]))
+      writer.encoded(bytes.subarray(items[item + 1], items[item + 2]))
+    }
+    return items.length - 1
+  })
+  return writer.written
 }
 
 function readAnnotations(bytes: Buffer, items: Offsets | undefined): Annotations {
@@ -175,18 +265,12 @@ function readProperties(
 
 /** What the broker's own API makes of the body; see `MessageHead`. */
 function bodyPlace(
-  bytes: Buffer,
-  { keptStart, bodyStart, bodyEnd, bodyCode, bodyValues }: Sections,
+  bytes: Uint8Array,
+  { bodyCode, bodyValues, bodyAt: { start, end } }: Sections & { readonly bodyAt: Span },
 ): Pick<MessageHead, 'bodyKind' | 'bodyAt'> {
-  const [valueAt, ...others] = bodyValues
-  if (bodyCode !== DATA || valueAt === undefined || others.length > 0) {
-    return {
-      bodyKind: 'amqp',
-      bodyAt: [bodyStart - keptStart, bodyEnd - keptStart],
-    }
-  }
-  const start = valueAt + (bytes[valueAt] === BINARY_8 ? 2 : 5)
-  return { bodyKind: 'data', bodyAt: [start - keptStart, bodyEnd - keptStart] }
+  if (bodyCode !== DATA || bodyValues.length > 1) return { bodyKind: 'amqp', bodyAt: [start, end] }
+  const { valueAt } = sectionAt(Buffer.from(bytes.buffer), start, end)
+  return { bodyKind: 'data', bodyAt: [valueAt + (bytes[valueAt] === BINARY_8 ? 2 : 5), end] }
 }
 
 function itemAt(items: Offsets | undefined, index: number): number | undefined {

@@ -11,8 +11,8 @@ export const PLAIN_FORMAT = 0
 /** Several messages in one: the body has a data section for each, which is a whole encoded message. */
 export const BATCH_FORMAT = 0x80013700
 
-/** All of them go into one transaction. Smaller ones than any library writes would be many more. */
-const MAX_BATCH = 10_000
+/** All of them go into one transaction. A batch of 1 MiB of the smallest messages that clients write has fewer. */
+const MAX_BATCH = 20_000
 
 /**
  * The messages of one transfer, as the broker stores them. Of a batch, only the messages in it count: what stands around

@@ -12,6 +12,7 @@ import { decoded, NOW_MS, rheaBytes, rheaMessage, storedMessage } from './stored
 const { types, message: amqp } = rhea
 const NEVER = rheaBytes({ body: amqp.data_section(Buffer.from('1')) })
 const MAX_UINT = 4_294_967_295
+const DAY_MS = 86_400_000
 
 function delivered(
   sent: Buffer,
@@ -48,18 +49,29 @@ describe('times', () => {
   })
 
   test('EXP-12 without a TTL, none of the three is there', () => {
-    const sent = rheaBytes({
-      message_id: 'm',
-      creation_time: new Date(1),
-      absolute_expiry_time: new Date(2),
-      body: 1,
-    })
-    for (const bytes of [sent, NEVER]) {
-      const message = delivered(bytes)
-      for (const name of ['ttl', 'creation_time', 'absolute_expiry_time']) {
-        expect(message).not.toHaveProperty(name)
-      }
+    const message = delivered(NEVER)
+    for (const name of ['ttl', 'creation_time', 'absolute_expiry_time']) {
+      expect(message).not.toHaveProperty(name)
     }
+  })
+
+  test('SET-17 without a TTL, the times that the client gave come back', () => {
+    const times = { creation_time: new Date(1), absolute_expiry_time: new Date(2) }
+    const message = delivered(rheaBytes({ message_id: 'm', ...times, body: 1 }))
+    expect(message).toMatchObject(times)
+    expect(message).not.toHaveProperty('ttl')
+  })
+
+  test.each([
+    ['at its maximum, the times say it', MAX_UINT, 60 * DAY_MS, 60 * DAY_MS],
+    ['at its maximum, and the times are in no order', MAX_UINT, -1, MAX_UINT],
+    ['below it, the times do not count', 5, 60 * DAY_MS, 5],
+  ])('EXP-25 a TTL %s', (_, ttl, lifeMs, expected) => {
+    const times = {
+      creation_time: new Date(NOW_MS),
+      absolute_expiry_time: new Date(NOW_MS + lifeMs),
+    }
+    expect(decoded(rheaBytes({ ttl, ...times, body: 1 })).ttlMs).toBe(expected)
   })
 
   test.each([
@@ -137,6 +149,7 @@ describe('header and annotations', () => {
       'x-opt-enqueued-time': new Date(NOW_MS),
       'x-opt-message-state': 0,
       'x-opt-partition-key': 'p',
+      'x-opt-scheduled-enqueue-time': new Date(1),
       'x-own': { deep: [1] },
       'x-opt-via-partition-key': 'v',
     })
@@ -186,8 +199,15 @@ describe('properties of a message that came over AMQP', () => {
 
   test('SET-17 application properties and body are the same bytes', () => {
     const bytes = encodeDelivery(storedMessage(decoded(sent)), undefined)
-    const kept = sent.subarray(sent.indexOf(Buffer.from('005374', 'hex')))
-    expect(bytes.subarray(-kept.length)).toEqual(kept)
+    const place = (code: string): number => sent.indexOf(Buffer.from(`0053${code}`, 'hex'))
+    const [properties, footer, body] = [place('74'), place('78'), place('76')]
+    // rhea writes a footer before the body; it belongs behind it.
+    const kept = [
+      sent.subarray(properties, footer),
+      sent.subarray(body),
+      Buffer.from('005378', 'hex'),
+    ]
+    expect(bytes.includes(Buffer.concat(kept))).toBe(true)
   })
 
   test('SET-17 a message that was sent without an id has the one that it got', () => {

@@ -7,11 +7,13 @@ import {
   type StoredMessage,
 } from '@tidemark/messaging/front'
 import { endOfValue } from '../values/scan-values.ts'
+import { UUID } from '../values/type-codes.ts'
 import { ValueWriter } from '../values/value-writer.ts'
-import { PARTITION_KEY, SCHEDULED_ENQUEUE_TIME, storedExtra } from './message-fields.ts'
+import { LOCK_TOKEN, PARTITION_KEY, SCHEDULED_ENQUEUE_TIME, storedExtra } from './message-fields.ts'
 import {
   APPLICATION_PROPERTIES,
   DATA,
+  DELIVERY_ANNOTATIONS,
   HEADER,
   itemsOf,
   MESSAGE_ANNOTATIONS,
@@ -40,6 +42,8 @@ interface Delivered {
 
 interface Lock {
   readonly untilUtcMs: number
+  /** Of a message that comes without a delivery, whose tag would say it. */
+  readonly token?: string | undefined
 }
 
 /**
@@ -57,6 +61,7 @@ export function encodeDelivery(message: StoredMessage, lock: Lock | undefined): 
   const writer = new ValueWriter(USUAL_BYTES + message.head.length + message.body.byteLength)
   try {
     writeHeader(writer, delivered)
+    writeDeliveryAnnotations(writer, delivered, lock)
     writeAnnotations(writer, delivered, lock)
     if (head.bodyKind === 'data' || head.bodyKind === 'amqp') writeSent(writer, delivered)
     else writeOwn(writer, delivered)
@@ -71,7 +76,7 @@ function writeHeader(
   writer: ValueWriter,
   { message: { ttlMs, deliveries }, head }: Delivered,
 ): void {
-  const { durable, priority } = storedExtra(head)
+  const { durable, priority, firstAcquirer } = storedExtra(head)
   writer.section(HEADER)
   writer.list(() => {
     if (durable === true) writer.boolean(true)
@@ -81,9 +86,29 @@ function writeHeader(
     // A TTL that does not fit is left out: clients then take it from the times in the properties (EXP-25).
     if (ttlMs === undefined || ttlMs > MAX_UINT) writer.null()
     else writer.uint(ttlMs)
-    writer.null()
+    if (firstAcquirer === true) writer.boolean(true)
+    else writer.null()
     writer.uint(deliveries)
     return 5
+  })
+}
+
+/** Go settles and renews by the lock token that stands there. */
+function writeDeliveryAnnotations(
+  writer: ValueWriter,
+  { head }: Delivered,
+  lock: Lock | undefined,
+): void {
+  const { deliveryAnnotations } = storedExtra(head)
+  if (lock === undefined && deliveryAnnotations === undefined) return
+  writer.section(DELIVERY_ANNOTATIONS)
+  writer.map(() => {
+    const count = writeKept(writer, deliveryAnnotations)
+    if (lock === undefined) return count
+    writer.symbol(LOCK_TOKEN)
+    if (lock.token === undefined) writer.null()
+    else writer.fixed(UUID, lock.token.replaceAll('-', ''))
+    return count + 2
   })
 }
 
@@ -110,9 +135,10 @@ function writeAnnotations(
       writer.timestamp(lock.untilUtcMs)
       count += 2
     }
-    if (state === SCHEDULED) {
+    const scheduledMs = state === SCHEDULED ? message.enqueuedMs : head.scheduledMs
+    if (scheduledMs !== undefined) {
       writer.symbol(SCHEDULED_ENQUEUE_TIME)
-      writer.timestamp(message.enqueuedMs)
+      writer.timestamp(scheduledMs)
       count += 2
     }
     if (partitionKey !== undefined) {
@@ -125,13 +151,12 @@ function writeAnnotations(
       writer.text(deadLetterSource)
       count += 2
     }
-    return count + writeKeptAnnotations(writer, head)
+    return count + writeKept(writer, storedExtra(head).annotations)
   })
 }
 
-/** How many keys and values they are. */
-function writeKeptAnnotations(writer: ValueWriter, head: MessageHead): number {
-  const { annotations } = storedExtra(head)
+/** Annotations of the sender. How many keys and values they are. */
+function writeKept(writer: ValueWriter, annotations: string | undefined): number {
   if (annotations === undefined) return 0
   const kept = Buffer.from(annotations, 'base64')
   writer.encoded(kept)

@@ -15,6 +15,7 @@ export type HeadField =
 export const DURABLE_FIELD = 0
 export const PRIORITY_FIELD = 1
 export const TTL_FIELD = 2
+export const FIRST_ACQUIRER_FIELD = 3
 
 /** Places in the `properties` section. */
 export const ABSOLUTE_EXPIRY_FIELD = 8
@@ -38,10 +39,11 @@ export const HEAD_FIELDS: readonly (HeadField | undefined)[] = [
   'replyToSessionId',
 ]
 
+export const LOCK_TOKEN = 'x-opt-lock-token'
 export const PARTITION_KEY = 'x-opt-partition-key'
 export const SCHEDULED_ENQUEUE_TIME = 'x-opt-scheduled-enqueue-time'
 
-/** Message annotations that the broker writes: what a client says there is not kept. */
+/** Annotations that the broker writes: what a client says there is not kept. */
 export const BROKER_ANNOTATIONS: ReadonlySet<string> = new Set([
   PARTITION_KEY,
   SCHEDULED_ENQUEUE_TIME,
@@ -51,22 +53,23 @@ export const BROKER_ANNOTATIONS: ReadonlySet<string> = new Set([
   'x-opt-locked-until',
   'x-opt-message-state',
   'x-opt-deadletter-source',
-  'x-opt-lock-token',
+  LOCK_TOKEN,
 ])
 
 /** What only this front understands of a message: it stands in the head's `extra`. */
 export interface AmqpExtra {
   readonly durable: true | undefined
   readonly priority: number | undefined
+  readonly firstAcquirer: true | undefined
   /** Entries of the message annotations that a client gave: encoded keys and values in turn, as base64. */
   readonly annotations: string | undefined
+  /** Likewise of the delivery annotations. */
+  readonly deliveryAnnotations: string | undefined
 }
 
 /** Undefined: there is nothing. */
 export function extraToStore(extra: AmqpExtra): MessageHead['extra'] {
-  const { durable, priority, annotations } = extra
-  const isEmpty = durable === undefined && priority === undefined && annotations === undefined
-  return isEmpty ? undefined : { ...extra }
+  return Object.values(extra).every((value) => value === undefined) ? undefined : { ...extra }
 }
 
 export function storedExtra({ extra }: Pick<MessageHead, 'extra'>): Partial<AmqpExtra> {

@@ -3,8 +3,8 @@ import { endOfValue, itemOffsets } from '../values/scan-values.ts'
 import * as code from '../values/type-codes.ts'
 
 /**
- * The codes of a message's sections, which stand in this order (AMQP 1.0, part 3, section 3.2). rhea, and so the official
- * client for JavaScript, writes a footer before the body.
+ * The codes of a message's sections, which should stand in this order (AMQP 1.0, part 3, section 3.2). Clients are read in any: rhea,
+ * and so the official client for JavaScript, writes a footer before the body, and an old client for Python its properties late.
  */
 export const HEADER = 0x70
 export const DELIVERY_ANNOTATIONS = 0x71
@@ -31,20 +31,32 @@ const SECTION_NAMES: ReadonlyMap<string, number> = new Map([
 /** Offsets of a list's or map's items, and behind them the one where it ends. */
 export type Offsets = readonly number[]
 
+/** From the first byte of a section, or of several, to the one behind. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
 /** Where the parts of an encoded message are. */
 export interface Sections {
   readonly header: Offsets | undefined
+  readonly deliveryAnnotations: Offsets | undefined
   readonly messageAnnotations: Offsets | undefined
   readonly properties: Offsets | undefined
   readonly applicationProperties: Offsets | undefined
-  /** Where the properties begin, or what there is behind their place. What stands before is never kept. */
-  readonly keptStart: number
-  readonly bodyStart: number
-  readonly bodyEnd: number
+  readonly footer: Offsets | undefined
+  /** Those of the body together; the header and the annotations are none: they are written anew for each delivery. */
+  readonly kept: ReadonlyMap<KeptSection, Span>
+  /** Whether the kept ones stand one behind the other in the order of their codes. */
+  readonly isInOrder: boolean
   readonly bodyCode: number | undefined
   /** Offsets of the values of the body's sections. */
   readonly bodyValues: Offsets
 }
+
+/** In the order in which they are kept. */
+export const KEPT_SECTIONS = ['properties', 'applicationProperties', 'body', 'footer'] as const
+export type KeptSection = (typeof KEPT_SECTIONS)[number]
 
 /** A section's code, and where its value begins. */
 export interface Section {
@@ -65,47 +77,64 @@ export function sectionAt(bytes: Buffer, at: number, end: number): Section {
   return { code: namedSection(bytes.subarray(at + 1, valueAt)), valueAt }
 }
 
-/** Reads where everything is, and that it is as AMQP demands. @throws ERR_MALFORMED_MESSAGE */
+/** Reads where everything is: each section once at most, a body of several in one piece. @throws ERR_MALFORMED_MESSAGE */
 export function readSections(bytes: Buffer, start: number, end: number): Sections {
-  const found: Mutable<Sections> = {
-    header: undefined,
-    messageAnnotations: undefined,
-    properties: undefined,
-    applicationProperties: undefined,
-    keptStart: end,
-    bodyStart: end,
-    bodyEnd: end,
-    bodyCode: undefined,
-    bodyValues: [],
-  }
+  const lists = new Map<number, Offsets>()
+  const kept = new Map<KeptSection, Span>()
   const bodyValues: number[] = []
-  let before = 0
-  let hasFooter = false
+  let bodyCode: number | undefined
+  let isInOrder = true
+  let [last, lastEnd] = [-1, start]
   for (let at = start; at < end;) {
     const section = sectionAt(bytes, at, end)
-    assertNext(section.code, { before, hasFooter, bodyCode: found.bodyCode })
-    if (section.code >= PROPERTIES && found.keptStart === end) found.keptStart = at
-    before = section.code
-    if (isBody(section.code)) {
-      if (found.bodyCode === undefined) found.bodyStart = at
-      found.bodyCode = section.code
+    const { code: sectionCode } = section
+    const name = KEPT_NAMES.get(sectionCode)
+    let next: number
+    if (name === 'body') {
+      const body = kept.get(name)
+      const goesOn = sectionCode !== VALUE && sectionCode === bodyCode && body?.end === at
+      if (body !== undefined && !goesOn) throw isDouble(sectionCode)
+      bodyCode = sectionCode
       bodyValues.push(section.valueAt)
-      at = endOfBodyValue(bytes, section, end)
-      found.bodyEnd = at
+      next = endOfBodyValue(bytes, section, end)
+      kept.set(name, { start: body?.start ?? at, end: next })
     } else {
+      if (lists.has(sectionCode)) throw isDouble(sectionCode)
       const items = itemsOf(bytes, section, end)
-      at = items.at(-1)!
-      if (section.code === HEADER) found.header = items
-      else if (section.code === MESSAGE_ANNOTATIONS) found.messageAnnotations = items
-      else if (section.code === PROPERTIES) found.properties = items
-      else if (section.code === APPLICATION_PROPERTIES) found.applicationProperties = items
-      else if (section.code === FOOTER) hasFooter = true
+      lists.set(sectionCode, items)
+      next = items.at(-1)!
+      if (name !== undefined) kept.set(name, { start: at, end: next })
     }
+    if (name !== undefined) {
+      const place = KEPT_SECTIONS.indexOf(name)
+      isInOrder &&= place >= last && (last < 0 || lastEnd === at)
+      last = place
+      lastEnd = next
+    }
+    at = next
   }
-  return { ...found, bodyValues }
+  return {
+    header: lists.get(HEADER),
+    deliveryAnnotations: lists.get(DELIVERY_ANNOTATIONS),
+    messageAnnotations: lists.get(MESSAGE_ANNOTATIONS),
+    properties: lists.get(PROPERTIES),
+    applicationProperties: lists.get(APPLICATION_PROPERTIES),
+    footer: lists.get(FOOTER),
+    kept,
+    isInOrder,
+    bodyCode,
+    bodyValues,
+  }
 }
 
-type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
+const KEPT_NAMES: ReadonlyMap<number, KeptSection> = new Map([
+  [PROPERTIES, 'properties'],
+  [APPLICATION_PROPERTIES, 'applicationProperties'],
+  [DATA, 'body'],
+  [SEQUENCE, 'body'],
+  [VALUE, 'body'],
+  [FOOTER, 'footer'],
+])
 
 /** @throws ERR_MALFORMED_MESSAGE */
 export function itemsOf(
@@ -137,29 +166,6 @@ function endOfBodyValue(
   return endOfValue(bytes, valueAt, end)
 }
 
-interface Read {
-  /** Code of the section before; 0: there is none. */
-  readonly before: number
-  readonly hasFooter: boolean
-  readonly bodyCode: number | undefined
-}
-
-/** Each section once at most; a body may be several of data, or several sequences. */
-function assertNext(next: number, { before, hasFooter, bodyCode }: Read): void {
-  const isNext = isBody(next)
-    ? bodyCode === undefined || (next === before && next !== VALUE)
-    : next > before && !(next === FOOTER && hasFooter)
-  if (!isNext) {
-    throw new MalformedMessageError(
-      `a section 0x${next.toString(16)} must not follow a section 0x${before.toString(16)}`,
-    )
-  }
-}
-
-function isBody(sectionCode: number): boolean {
-  return sectionCode === DATA || sectionCode === SEQUENCE || sectionCode === VALUE
-}
-
 /** By an encoded descriptor that is not the usual one. */
 function namedSection(descriptor: Buffer): number {
   const [typeCode] = descriptor
@@ -172,6 +178,12 @@ function namedSection(descriptor: Buffer): number {
     if (sectionCode !== undefined) return sectionCode
   }
   throw notASection()
+}
+
+function isDouble(sectionCode: number): MalformedMessageError {
+  return new MalformedMessageError(
+    `a message has a section 0x${sectionCode.toString(16)} twice, or two bodies`,
+  )
 }
 
 function notASection(): MalformedMessageError {

@@ -39,7 +39,7 @@ interface ApplicationPropertiesToWrite {
   readonly sent?: (SentItems & { readonly removed: MessageChanges['removed'] }) | undefined
 }
 
-/** Writes the section `properties`. The times in it are always the effective ones. */
+/** Writes the section `properties`. The times of a message that expires are the effective ones. */
 export function writeProperties(
   writer: ValueWriter,
   { head, times, sent }: PropertiesToWrite,
@@ -48,8 +48,8 @@ export function writeProperties(
   writer.list(() => {
     for (let field = 0; field < PROPERTY_FIELDS; field++) {
       const name = HEAD_FIELDS[field]
-      if (field === ABSOLUTE_EXPIRY_FIELD) writeTime(writer, times?.expiresMs)
-      else if (field === CREATION_FIELD) writeTime(writer, times?.creationMs)
+      if (field === ABSOLUTE_EXPIRY_FIELD && times !== undefined) writer.timestamp(times.expiresMs)
+      else if (field === CREATION_FIELD && times !== undefined) writer.timestamp(times.creationMs)
       else if (sent !== undefined && isKept(sent, field, name)) {
         writer.encoded(sent.bytes.subarray(sent.items[field], sent.items[field + 1]))
       } else writeField(writer, name, name && head[name])
@@ -106,9 +106,4 @@ function writeField(
   // AMQP has it as a symbol.
   else if (name === 'contentType') writer.symbol(text)
   else writer.text(text)
-}
-
-function writeTime(writer: ValueWriter, ms: number | undefined): void {
-  if (ms === undefined) writer.null()
-  else writer.timestamp(ms)
 }

@@ -1,4 +1,5 @@
 import rhea from 'rhea'
+import './rhea-types.ts'
 import type { RheaConnection, RheaContainer } from './rhea-internals.ts'
 
 export interface ServerSide {

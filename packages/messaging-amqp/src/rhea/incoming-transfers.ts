@@ -16,6 +16,8 @@ export interface IncomingTransfer {
 export interface TransferHooks {
   /** The most bytes of one transfer on this link. */
   readonly maxTransferBytes: (link: RheaLink) => number
+  /** Takes requests, which are settled at once. */
+  readonly takesRequests: (link: RheaLink) => boolean
   /** A whole transfer has arrived, and takes so much memory until it is answered. */
   readonly onTransfer: (link: RheaLink, heldBytes: number) => void
 }
@@ -45,7 +47,7 @@ export class IncomingTransfers {
     connection.on_transfer = (frame) => {
       const link = linkOf(connection, frame)
       if (!link.is_receiver()) violated('a transfer on a link that receives')
-      if (isTrue(frame.performative['aborted'])) this.#abort(link)
+      if (frame.performative['aborted'] === true) this.#abort(link)
       else this.#take(link, frame, original)
     }
   }
@@ -59,9 +61,13 @@ export class IncomingTransfers {
   }
 
   #take(link: RheaLink, frame: RheaFrame, original: (frame: RheaFrame) => void): void {
-    const transfer = this.#incomplete.get(link) ?? begin(link, frame)
+    const begun = this.#incomplete.get(link)
+    if (begun !== undefined && this.#hooks.takesRequests(link)) {
+      frame.performative['delivery_id'] = null
+    }
+    const transfer = begun ?? this.#begin(link, frame)
     const payload = frame.payload ?? NO_BYTES
-    const isLast = !isTrue(frame.performative['more'])
+    const isLast = frame.performative['more'] !== true
     transfer.bytes += payload.length
     this.#hold(transfer, payload.length + FRAME_COST_BYTES)
     transfer.isTooLarge ||= transfer.bytes > this.#hooks.maxTransferBytes(link)
@@ -76,11 +82,34 @@ export class IncomingTransfers {
     }
     original(frame)
     const { incoming } = link.session
-    if (incoming.next_delivery_id > MAX_UINT) incoming.next_delivery_id = 0
+    if (Number(incoming.next_delivery_id) > MAX_UINT) incoming.next_delivery_id = 0
     if (transfer.isTooLarge && link._incomplete !== undefined) {
       link._incomplete.frames.length = 0
       this.#hold(transfer, -transfer.heldBytes)
     }
+  }
+
+  #begin(link: RheaLink, { performative }: RheaFrame): Mutable<IncomingTransfer> {
+    const { message_format: format, delivery_id: id, delivery_tag: tag } = performative
+    if (typeof id !== 'number' || !Buffer.isBuffer(tag))
+      violated('a transfer needs an id and a tag')
+    if (link.credit <= 0) {
+      violated('a transfer without credit', 'amqp:link:transfer-limit-exceeded')
+    }
+    const { next_delivery_id: next = id } = link.session.incoming
+    // Python's client gives two requests one id when two threads send at once. Nobody needs the id of a request.
+    if (this.#hooks.takesRequests(link)) performative['delivery_id'] = next
+    else if (id !== next)
+      violated(`a transfer has the delivery-id ${id} where ${next} is the next one`)
+    const transfer = {
+      format: typeof format === 'number' ? format : 0,
+      bytes: 0,
+      heldBytes: 0,
+      isTooLarge: false,
+    }
+    transfers.set(link, transfer)
+    performative['message_format'] = UNDECODED_FORMAT
+    return transfer
   }
 
   #hold(transfer: Mutable<IncomingTransfer>, bytes: number): void {
@@ -108,28 +137,8 @@ export function receivedTransfer(link: RheaLink): IncomingTransfer {
   return transfers.get(link) ?? violated('a message without a transfer')
 }
 
-function begin(link: RheaLink, { performative }: RheaFrame): Mutable<IncomingTransfer> {
-  const { message_format: format, delivery_id: id, delivery_tag: tag } = performative
-  if (typeof id !== 'number' || !Buffer.isBuffer(tag)) violated('a transfer needs an id and a tag')
-  if (link.credit <= 0) violated('a transfer without credit', 'amqp:link:transfer-limit-exceeded')
-  const transfer = {
-    format: typeof format === 'number' ? format : 0,
-    bytes: 0,
-    heldBytes: 0,
-    isTooLarge: false,
-  }
-  transfers.set(link, transfer)
-  performative['message_format'] = UNDECODED_FORMAT
-  return transfer
-}
-
 function ownBytes(payload: Buffer, isLast: boolean): Buffer {
   return isLast && payload.length >= MIN_SHARED_BYTES ? payload : Buffer.from(payload)
-}
-
-/** A boolean that has a byte of its own comes as a number. */
-function isTrue(value: unknown): boolean {
-  return value === true || value === 1
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }

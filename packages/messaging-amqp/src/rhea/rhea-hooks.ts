@@ -1,6 +1,7 @@
 import { endOfTurn } from '../platform/turns.ts'
 import { ProtocolViolationError } from '../errors/protocol-violation-error.ts'
 import { linkOf, sessionOf } from './frame-places.ts'
+import { SentDeliveries } from './sent-deliveries.ts'
 import { IncomingTransfers, type TransferHooks } from './incoming-transfers.ts'
 import type {
   RheaConnection,
@@ -79,6 +80,7 @@ function hookSessions(connection: RheaConnection, { hooks, transfers }: HookPart
     begin(frame)
     const session = sessionOf(connection, frame)
     separateOutcomes(session)
+    keepSent(session)
     tellProcessed(session)
   }
   const end = connection.on_end.bind(connection)
@@ -88,6 +90,24 @@ function hookSessions(connection: RheaConnection, { hooks, transfers }: HookPart
     for (const link of Object.values(session.links)) transfers.forget(link)
     // The client may use the channel again at once (part 2, section 2.5.4).
     delete connection.remote_channel_map[frame.channel]
+  }
+}
+
+/** Keeps what was sent in any order, without its bytes: nobody asks for them again. */
+function keepSent({ outgoing }: RheaSession): void {
+  const sent = new SentDeliveries()
+  outgoing.deliveries = sent
+  const dispose = outgoing.on_disposition.bind(outgoing)
+  outgoing.on_disposition = ({ first, last, settled, state }) => {
+    for (const { id } of sent.between(first, last ?? first)) {
+      dispose({ first: id, last: id, settled, state })
+    }
+  }
+  const process = outgoing.process.bind(outgoing)
+  let next = 0
+  outgoing.process = () => {
+    process()
+    for (; next < outgoing.next_pending_delivery; next++) sent.by_id(next)?.data.splice(0)
   }
 }
 
@@ -109,7 +129,11 @@ function hookLinks(connection: RheaConnection, { hooks, transfers }: HookParts):
     const name = String(frame.performative['name'])
     const handle = Number(frame.performative['handle'])
     if (linkAt(session, handle) !== undefined) violated(`handle ${handle} is in use`)
-    if (session.links[name] !== undefined) violated('the name of a link is in use')
+    const { performative } = frame
+    // A sender and a receiver of one name are two links (part 2, section 2.6.1); rhea has one map for both.
+    if (performative['role'] !== true) performative['name'] = `\0${name}`
+    if (session.links[String(performative['name'])] !== undefined)
+      violated(`the name '${name}' is in use by another link of the session`)
     const { maxLinks } = hooks.limits()
     if (countLinks(connection) >= maxLinks) {
       violated(`a connection has at most ${maxLinks} links`, 'amqp:resource-limit-exceeded')
@@ -120,6 +144,7 @@ function hookLinks(connection: RheaConnection, { hooks, transfers }: HookParts):
     const link = linkAt(session, handle)
     if (link === undefined) return
     link.remote.handle = handle
+    link.local.attach['name'] = name
   }
   const detach = connection.on_detach.bind(connection)
   connection.on_detach = (frame) => {
@@ -144,7 +169,7 @@ function checkFlow(connection: RheaConnection, frame: RheaFrame): void {
   performative['next_incoming_id'] ??= 0
   if (handle === undefined || handle === null) return
   const link = linkOf(connection, frame)
-  if (echo === true || echo === 1) link.issue_flow = true
+  if (echo === true) link.issue_flow = true
   if (link.is_receiver()) {
     // We ask no client to drain: rhea would take over its numbers, and write to the console.
     performative['drain'] = false
@@ -248,6 +273,7 @@ export function unsentDeliveries({ outgoing }: RheaSession): number {
 export function settleSent(delivery: RheaDelivery, state?: unknown): void {
   delivery.update(true, state)
   delivery.remote_settled = true
+  delivery.link.session.outgoing.deliveries.forget?.(delivery)
 }
 
 /** Answers a client's detach that was held. */

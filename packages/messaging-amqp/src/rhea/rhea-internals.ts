@@ -1,5 +1,6 @@
 import type { WireError } from '../errors/error-on-wire.ts'
 import type { EventEmitter } from 'node:events'
+import type { Typed } from 'rhea'
 
 /*
  * What we use of rhea that its declarations leave out, or get wrong. Everything here was read in rhea 3.0, and the tests of
@@ -41,6 +42,13 @@ export interface RheaFrame {
   payload?: Buffer | undefined
 }
 
+export interface RheaDisposition {
+  readonly first: number
+  readonly last?: number | null | undefined
+  readonly settled: unknown
+  readonly state: unknown
+}
+
 /** The deliveries of a session that are not settled yet, in their order. */
 export interface RheaRing {
   get_head(): { readonly id: number } | undefined
@@ -51,17 +59,19 @@ export interface RheaSession extends EventEmitter {
   readonly outgoing: {
     readonly next_delivery_id: number
     readonly next_pending_delivery: number
-    readonly deliveries: RheaRing
+    deliveries: RheaRing & { forget?(delivery: RheaDelivery): void }
     /** Outcomes that are to be written. */
     pending_dispositions: RheaDelivery[]
     available(): number
+    on_disposition(fields: RheaDisposition): void
     /** Sends what it can, and forgets what is settled. */
     process(): void
   }
   readonly incoming: {
     readonly window: number
     readonly deliveries: RheaRing
-    next_delivery_id: number
+    /** Undefined before the first one. */
+    next_delivery_id: number | undefined
     /** Outcomes that are to be written. */
     updated: RheaDelivery[]
     process(session: RheaSession): void
@@ -77,7 +87,10 @@ export interface RheaSession extends EventEmitter {
 export interface RheaTerminus {
   readonly address?: string | null | undefined
   readonly dynamic?: boolean | undefined
-  readonly filter?: Readonly<Record<string, unknown>> | null | undefined
+  readonly distribution_mode?: string | null | undefined
+  filter?: Readonly<Record<string, unknown>> | null | undefined
+  /** Its fields, with their types. */
+  readonly value: readonly Typed[]
   /** For a terminus of our own that says the same. */
   described(): unknown
 }
@@ -123,12 +136,20 @@ export interface RheaReceiver extends RheaLink {
   flow(credit: number): void
 }
 
+/** What a client says of a delivery: the fields of its outcome, with their types. */
+export interface RheaState {
+  readonly value: readonly Typed[]
+}
+
 export interface RheaDelivery {
   readonly id: number
   readonly tag: Buffer
+  readonly link: RheaLink
+  /** Its bytes, cut into frames. */
+  readonly data: Buffer[]
   /** The client has settled it: no answer is expected. */
   remote_settled: boolean
-  readonly remote_state: Readonly<Record<string, unknown>> | undefined
+  readonly remote_state: RheaState | undefined
   /** Our outcome. */
   readonly state: unknown
   settled: boolean

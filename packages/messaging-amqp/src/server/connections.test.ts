@@ -3,22 +3,19 @@ import type { ClientConnection } from '../connections/client-connection.ts'
 import { Connections } from './connections.ts'
 
 class Fake {
-  readonly isKnown: boolean
   isDestroyed = false
-
-  constructor(isKnown: boolean) {
-    this.isKnown = isKnown
-  }
 
   destroy(): void {
     this.isDestroyed = true
   }
 }
 
-/** Each is in the set as a connection that is asked for these two only. */
+/** Each is in the set as a connection that can be destroyed. */
 function add(connections: Connections, address: string, isKnown = false): Fake {
-  const fake = new Fake(isKnown)
-  connections.add(fake as unknown as ClientConnection, address)
+  const fake = new Fake()
+  const connection = fake as unknown as ClientConnection
+  connections.add(connection, address)
+  if (isKnown) connections.know(connection)
   return fake
 }
 
@@ -39,4 +36,15 @@ test('clients that have shown a key stay, and then there is no room', () => {
   const known = add(connections, 'a', true)
   expect(connections.makeRoom()).toBe(false)
   expect(known.isDestroyed).toBe(false)
+})
+
+test('strangers have as many sessions as were announced, unless they are many', () => {
+  const connections = new Connections(10_000)
+  for (let known = 0; known < 100; known++) add(connections, 'a', true)
+  add(connections, 'b')
+  expect(connections.strangerSessions()).toBe(1_000)
+  for (let more = 0; more < 999; more++) add(connections, 'b')
+  expect(connections.strangerSessions()).toBe(64)
+  for (let more = 0; more < 8_000; more++) add(connections, 'b')
+  expect(connections.strangerSessions()).toBe(16)
 })

@@ -1,4 +1,9 @@
-import type { ClientConnection } from '../connections/client-connection.ts'
+import { MAX_SESSIONS, type ClientConnection } from '../connections/client-connection.ts'
+
+/** Sessions that strangers may begin, together: clients for Java begin one for each entity before they show a token. */
+const STRANGERS_SESSIONS = 64_000
+/** A client needs one or two to show a token. */
+const LEAST_SESSIONS = 16
 
 /**
  * The connections of a front. A client that has not shown a key yet is a stranger: when there is no room, a stranger gives way, the
@@ -8,6 +13,7 @@ export class Connections {
   readonly #max: number
   /** With the addresses of the clients, the oldest first. */
   readonly #all = new Map<ClientConnection, string>()
+  readonly #strangers = new Set<ClientConnection>()
 
   constructor(max: number) {
     this.#max = max
@@ -27,17 +33,27 @@ export class Connections {
 
   add(connection: ClientConnection, address: string): void {
     this.#all.set(connection, address)
+    this.#strangers.add(connection)
+  }
+
+  /** It has shown a key. */
+  know(connection: ClientConnection): void {
+    this.#strangers.delete(connection)
   }
 
   remove(connection: ClientConnection): void {
     this.#all.delete(connection)
+    this.#strangers.delete(connection)
+  }
+
+  /** Most sessions of each stranger: as many as were announced, unless there are many strangers. */
+  strangerSessions(): number {
+    const share = Math.floor(STRANGERS_SESSIONS / Math.max(1, this.#strangers.size))
+    return Math.min(MAX_SESSIONS, Math.max(LEAST_SESSIONS, share))
   }
 
   #strangerToLeave(): ClientConnection | undefined {
-    const strangers = Map.groupBy(
-      this.all.filter(({ isKnown }) => !isKnown),
-      (connection) => this.#all.get(connection),
-    )
+    const strangers = Map.groupBy(this.#strangers, (one) => this.#all.get(one))
     let most: readonly ClientConnection[] = []
     for (const group of strangers.values()) if (group.length > most.length) most = group
     return most[0]

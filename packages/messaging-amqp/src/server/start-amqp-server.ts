@@ -162,8 +162,12 @@ function acceptClient(
     front: broker.front(),
     policies: access,
     maxLinks: maxLinksPerConnection,
+    strangerSessions: () => connections.strangerSessions(),
     report: (place, error) => onFailure?.({ address, place, error }),
-    onKnown: () => onKnown?.(),
+    onKnown: () => {
+      connections.know(connection)
+      onKnown?.()
+    },
     onEnded: () => connections.remove(connection),
   })
   connections.add(connection, address)

@@ -64,7 +64,8 @@ test('a client of the sub-protocol is handed over with its address, and bytes go
 test.each([
   ['another path', '/', PROTOCOLS, {}, 404],
   ['a path of the server', '/dbs', PROTOCOLS, {}, 404],
-  ['another sub-protocol', PATH, ['amqp'], {}, 400],
+  ['another sub-protocol', PATH, ['mqtt'], {}, 400],
+  ['what .NET and Go ask for', `${PATH}/`, ['amqp'], {}, 101],
   ['none', PATH, [], {}, 400],
   ['a foreign page', PATH, PROTOCOLS, { origin: 'https://evil.example' }, 403],
   ['a page of no origin', PATH, PROTOCOLS, { origin: 'null' }, 403],
@@ -74,6 +75,18 @@ test.each([
   expect(await statusOf(socket)).toBe(status)
   expect(accepted).toHaveLength(status === 101 ? 1 : 0)
   socket.terminate()
+})
+
+test('a target in absolute form, as Java writes it', async () => {
+  const socket = connect(port, '127.0.0.1')
+  socket.write(
+    `GET https://localhost:5300${PATH} HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n` +
+      'sec-websocket-version: 13\r\nsec-websocket-key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n' +
+      'sec-websocket-protocol: amqp\r\n\r\n',
+  )
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 101 [^]*sec-websocket-protocol: amqp/i)
+  socket.destroy()
 })
 
 test('with keys that are secret pages of all origins may connect', async () => {

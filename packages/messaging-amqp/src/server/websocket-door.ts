@@ -1,6 +1,7 @@
 import { STATUS_CODES, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { isLoopbackOrigin } from '@tidemark/contracts/internal'
+import { resourcePath } from '@tidemark/messaging/front'
 import { createWebSocketStream, WebSocketServer } from 'ws'
 
 /** A request for a WebSocket, as Node's HTTP server tells of it. */
@@ -25,7 +26,8 @@ export interface WebSocketDoorOptions {
 
 /** Where the clients of Service Bus connect. */
 const PATH = '/$servicebus/websocket'
-const PROTOCOL = 'AMQPWSB10'
+/** The first that a client offers is taken: .NET, Java and Go offer `amqp` (AMQP over WebSockets, section 2.1). */
+const PROTOCOLS: ReadonlySet<string> = new Set(['AMQPWSB10', 'amqp'])
 /** Clients send a frame, which is 64 KiB at most, or some small ones, in a message. */
 const MAX_MESSAGE_BYTES = 1024 * 1024
 
@@ -44,7 +46,7 @@ export function webSocketDoor({
     clientTracking: false,
     perMessageDeflate: false,
     maxPayload: MAX_MESSAGE_BYTES,
-    handleProtocols: () => PROTOCOL,
+    handleProtocols: (offered) => [...offered].find((one) => PROTOCOLS.has(one)) ?? false,
   })
   return ({ request, stream, head, onKnown }) => {
     const refusal = refusalOf(request, { isForLoopbackOnly: isForLoopbackOnly() })
@@ -66,7 +68,7 @@ function refusalOf(
   { url = '/', headers }: IncomingMessage,
   { isForLoopbackOnly }: { readonly isForLoopbackOnly: boolean },
 ): Refusal | undefined {
-  if (url.replace(/\?.*$/s, '').toLowerCase() !== PATH) {
+  if (pathOf(url) !== PATH) {
     return { status: 404, message: `There are WebSockets at ${PATH} only.` }
   }
   const { origin, 'sec-websocket-protocol': offered = '' } = headers
@@ -76,10 +78,16 @@ function refusalOf(
       message: 'The emulator’s key is accepted, so pages of this machine only.',
     }
   }
-  if (!offered.split(',').some((protocol) => protocol.trim() === PROTOCOL)) {
-    return { status: 400, message: `The client must offer the sub-protocol ${PROTOCOL}.` }
+  if (!offered.split(',').some((protocol) => PROTOCOLS.has(protocol.trim()))) {
+    const message = `The client must offer the sub-protocol ${[...PROTOCOLS].join(' or ')}.`
+    return { status: 400, message }
   }
   return undefined
+}
+
+/** Java writes the whole address (RFC 9112, section 3.2.2), and .NET a slash at the end. */
+function pathOf(url: string): string {
+  return `/${resourcePath(url)}`
 }
 
 function refuse(stream: Duplex, { status, message }: Refusal): void {

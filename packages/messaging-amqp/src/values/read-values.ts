@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { StoredValue } from '@tidemark/messaging/front'
 import { MalformedMessageError } from '../errors/malformed-message-error.ts'
-import { uint32At } from './scan-values.ts'
+import { endOfValue, uint32At } from './scan-values.ts'
 import * as code from './type-codes.ts'
 
 const HIGH = 2 ** 32
@@ -13,7 +13,7 @@ const REPLACEMENT = '\uFFFD'
  * What the value at `at` means: the broker's rules and its own API see this, while the bytes stay as they are. The scan of
  * the value must have found it well-formed.
  *
- * @throws ERR_MALFORMED_MESSAGE for a list, map, array or described value, which properties cannot have
+ * @throws ERR_MALFORMED_MESSAGE for a list, map or array, which properties cannot have
  */
 export function storedValueAt(bytes: Buffer, at: number): StoredValue {
   const value = at + 1
@@ -48,6 +48,8 @@ export function storedValueAt(bytes: Buffer, at: number): StoredValue {
       return { decimal64: bytes.toString('hex', value, value + 8) }
     case code.DECIMAL_128:
       return { decimal128: bytes.toString('hex', value, value + 16) }
+    case code.DESCRIBED:
+      return describedIn(bytes, at)
     default:
       return numberAt(bytes, at)
   }
@@ -119,8 +121,16 @@ function numberAt(bytes: Buffer, at: number): StoredValue {
     case code.LONG:
       return safeLongIn(bytes, value) ?? { long: String(bytes.readBigInt64BE(value)) }
     default:
-      throw new MalformedMessageError('a property is a list, a map, an array or a described value')
+      throw new MalformedMessageError('a property is a list, a map or an array')
   }
+}
+
+/** .NET and Java write dates with an offset, periods and addresses so (`com.microsoft:timespan`, …). Kept as they are. */
+function describedIn(bytes: Buffer, at: number): StoredValue {
+  const valueAt = endOfValue(bytes, at + 1, bytes.length)
+  // What a property cannot be, it cannot be under a name, either.
+  storedValueAt(bytes, valueAt)
+  return { described: bytes.toString('base64', at, endOfValue(bytes, valueAt, bytes.length)) }
 }
 
 function safeLongIn(bytes: Buffer, at: number): number | undefined {

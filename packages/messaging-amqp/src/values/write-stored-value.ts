@@ -1,4 +1,5 @@
 import type { StoredValue } from '@tidemark/messaging/front'
+import { digitsOf, NUMBER_KINDS } from './number-kinds.ts'
 import * as code from './type-codes.ts'
 import type { ValueWriter } from './value-writer.ts'
 
@@ -20,9 +21,12 @@ function writeTyped(writer: ValueWriter, value: Readonly<Record<string, unknown>
   const [entry] = Object.entries(value)
   if (entry === undefined) return false
   const [type, inner] = entry
-  if (type === 'date' && typeof inner === 'number') writer.timestamp(inner)
-  else if (typeof inner !== 'string') return false
-  else return writeText(writer, type, inner)
+  if (typeof inner === 'string') return writeText(writer, type, inner)
+  if (typeof inner !== 'number') return false
+  const number = NUMBER_KINDS.find(({ kind }) => kind === type)
+  if (type === 'date') writer.timestamp(inner)
+  else if (number !== undefined) writer.fixed(number.code, digitsOf(number, inner))
+  else return false
   return true
 }
 
@@ -43,6 +47,9 @@ function writeText(writer: ValueWriter, type: string, text: string): boolean {
       return true
     case 'bytes':
       writer.binary(Buffer.from(text, 'base64'))
+      return true
+    case 'described':
+      writer.encoded(Buffer.from(text, 'base64'))
       return true
     case 'uuid':
       writer.fixed(code.UUID, text.replaceAll('-', ''))

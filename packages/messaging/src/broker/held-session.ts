@@ -80,6 +80,11 @@ export class HeldSession {
     return this.#status.kind === 'held' && this.#end.endsAtMs > this.#context.clock.monotonicMs()
   }
 
+  /** Aborts when the hold has ended: `assertHeld` says by what. */
+  get ended(): AbortSignal {
+    return this.#stop.signal
+  }
+
   /** @throws what ended the hold */
   assertHeld(): void {
     if (this.#status.kind === 'over') throw this.#status.error

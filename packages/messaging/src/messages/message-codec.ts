@@ -29,6 +29,8 @@ import { fromStoredValues, MAX_PROPERTIES, toStoredValues } from './stored-value
 /** The properties of a message as text: what the sender gave, written once. Changes lie over it in the row. */
 export interface MessageHead extends Readonly<Partial<Record<SystemProperty, string | undefined>>> {
   readonly partitionKey?: string | undefined
+  /** When the sender wanted it to be enqueued: epoch ms. */
+  readonly scheduledMs?: number | undefined
   readonly properties?: Readonly<Record<string, StoredValue>> | undefined
   /**
    * What the stored body is: JSON or bytes that this API was given, or parts of an encoded AMQP message, of which `bodyAt` is
@@ -75,7 +77,7 @@ export function encodeMessage(
 ): NewMessage {
   checkMessage(message)
   const { body, messageId = random.hex(16), sessionId, partitionKey, timeToLive } = message
-  const { scheduledEnqueueTimeUtc } = message
+  const scheduledMs = epochMsOf(message.scheduledEnqueueTimeUtc)
   const applicationProperties = propertiesOf(message, telemetry)
   const bytes = encodeBody(body)
   const head: MessageHead = {
@@ -88,6 +90,7 @@ export function encodeMessage(
     subject: message.subject,
     to: message.to,
     replyTo: message.replyTo,
+    scheduledMs,
     properties: applicationProperties && toStoredValues(applicationProperties),
     bodyKind: body instanceof Uint8Array ? 'bytes' : 'json',
   }
@@ -99,7 +102,7 @@ export function encodeMessage(
     messageId,
     session: sessionId,
     ttlMs: timeToLive === undefined || timeToLive >= NEVER_MS ? undefined : Math.ceil(timeToLive),
-    scheduledMs: epochMsOf(scheduledEnqueueTimeUtc),
+    scheduledMs,
     copies: [],
   }
 }
@@ -182,6 +185,7 @@ export function decodeMessage<Body>(
   const { properties = {}, bodyKind, bodyAt, ...shown } = headOf(message)
   const applicationProperties = fromStoredValues(properties)
   const { enqueuedMs, ttlMs } = message
+  const scheduledMs = message.state === SCHEDULED ? enqueuedMs : shown.scheduledMs
   const expiresMs = message.expiresMs ?? (ttlMs === undefined ? NEVER_MS : enqueuedMs + ttlMs)
   return {
     body: readable(message, () => decodeBody<Body>(message.body, { bodyKind, bodyAt })),
@@ -195,7 +199,7 @@ export function decodeMessage<Body>(
     subject: shown.subject,
     to: shown.to,
     replyTo: shown.replyTo,
-    scheduledEnqueueTimeUtc: message.state === SCHEDULED ? utcDate(enqueuedMs) : undefined,
+    scheduledEnqueueTimeUtc: scheduledMs === undefined ? undefined : utcDate(scheduledMs),
     applicationProperties,
     deadLetterReason: textOf(applicationProperties['DeadLetterReason']),
     deadLetterErrorDescription: textOf(applicationProperties['DeadLetterErrorDescription']),

@@ -90,11 +90,11 @@ describe('a message whose lock ends', () => {
     })
   })
 
-  test('EXP-20 only comes back in a dead-letter queue', () => {
+  test('EXP-20 only comes back in a dead-letter queue, and no delivery is counted', () => {
     const queue = entityWith({ maxDeliveryCount: 3 }, { kind: 'deadLetter' })
     expect(returned({ ...expired, deliveries: 7 }, queue, at)).toMatchObject({
       kind: 'stays',
-      row: { deliveries: 8, lock: undefined, dueMs: undefined },
+      row: { deliveries: 7, lock: undefined, dueMs: undefined },
     })
   })
 

@@ -38,16 +38,16 @@ export function unlocked(row: MessageRow): MessageRow {
  *   of deliveries. In an entity with sessions only the message itself goes: its session expires when somebody listens.
  * - After `maxDeliveryCount` deliveries it is dead-lettered, a deferred one too: it cannot be switched off (SET-03).
  * - A deferred message stays deferred and does not expire (SET-05, EXP-21).
- * - In a dead-letter queue it only comes back (EXP-20).
+ * - In a dead-letter queue it only comes back, and no delivery is counted (EXP-20).
  */
 export function returned(
   row: MessageRow,
   entity: EntityRecord,
   at: { readonly storeMs: number; readonly counts: 'delivery' | 'nothing' },
 ): Fate {
+  if (entity.kind === 'deadLetter') return { kind: 'stays', row: unlocked(row) }
   const deliveries = at.counts === 'delivery' ? row.deliveries + 1 : row.deliveries
   const back = { ...unlocked(row), deliveries }
-  if (entity.kind === 'deadLetter') return { kind: 'stays', row: back }
   if (back.state !== DEFERRED && hasExpired(back, at.storeMs)) return expire(back, entity)
   if (at.counts === 'delivery' && deliveries >= entity.settings.maxDeliveryCount) {
     return { kind: 'dies', row: back, reason: maxDeliveryCountExceeded(deliveries) }

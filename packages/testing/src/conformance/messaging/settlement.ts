@@ -149,9 +149,10 @@ export function messagingSettlement({ open, isByClient }: CaseParts): void {
         await entity.receiver.abandonMessage(message)
       }
       await using receiver = entity.attachToDead()
-      for (let deliveryCount = 1; deliveryCount < 4; deliveryCount++) {
+      for (let time = 0; time < 3; time++) {
         const [b] = await receiveNow(receiver, 1)
-        expect(b).toMatchObject({ body: 'b', sequenceNumber: 1, deliveryCount })
+        // What it had when it died: in a dead-letter queue no delivery is counted.
+        expect(b).toMatchObject({ body: 'b', sequenceNumber: 1, deliveryCount: 1 })
         await receiver.abandonMessage(b ?? {})
       }
       const [b, a] = await receiveNow(receiver)
