@@ -111,8 +111,8 @@ export class ModelEntity {
   /** A lock ends at this instant. */
   giveBack(message: ModelMessage, atMs: number, { counts }: { readonly counts: boolean }): void {
     message.lock = undefined
-    if (counts) message.deliveries++
     if (this.dead.includes(message)) return
+    if (counts) message.deliveries++
     const { expiresMs, state } = message
     if (state !== 'deferred' && expiresMs !== undefined && expiresMs <= atMs) this.expire(message)
     else if (counts && message.deliveries >= this.settings.maxDeliveryCount) {

@@ -10,10 +10,9 @@ export async function renewSessionLock(call: ManagementCall): Promise<object> {
   return { expiration: timestamp(untilUtcMs) }
 }
 
-/** Null clears the state, and so do no bytes, as Go writes it. The client for JavaScript writes its null as the text `null`. */
+/** Null clears the state, as do no bytes, which Go writes for it. The client for JavaScript writes its null as the text `null`. */
 export async function setSessionState(call: ManagementCall): Promise<object> {
-  const state = call.fields.optionalBinary('session-state')
-  await sessionOf(call).held.setState(state?.length === 0 ? undefined : state)
+  await sessionOf(call).held.setState(call.fields.optionalBinary('session-state'))
   return {}
 }
 

@@ -120,9 +120,10 @@ export class HeldSession {
     return answer.state
   }
 
-  /** Undefined clears it. */
-  async setState(state: Uint8Array | undefined): Promise<void> {
+  /** Undefined clears it, and so do no bytes. */
+  async setState(bytes: Uint8Array | undefined): Promise<void> {
     const { hold } = this
+    const state = bytes?.byteLength === 0 ? undefined : bytes
     const { answer } = await this.whileHeld(() =>
       this.#commands.perform('setSessionState', { hold, state }),
     )

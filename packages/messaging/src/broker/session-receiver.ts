@@ -31,7 +31,7 @@ export class SessionReceiver<Body = unknown> extends MessageReceiver<Body> {
     return this.#held.readState()
   }
 
-  /** Undefined clears it. */
+  /** Undefined clears it, and so do no bytes. */
   setSessionState(state: Uint8Array | undefined): Promise<void> {
     return this.#held.setState(state)
   }
