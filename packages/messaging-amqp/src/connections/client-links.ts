@@ -5,6 +5,7 @@ import { RequestLink } from '../links/request-link.ts'
 import type { ClientLink, HostedLinks } from '../links/client-link.ts'
 import type { ConnectionClaims } from '../access/connection-claims.ts'
 import { errorOnWire, isOurs, LINK_ENDED } from '../errors/error-on-wire.ts'
+import { SendingLink } from '../links/sending-link.ts'
 import { finishDetach, holdAttach } from '../rhea/rhea-hooks.ts'
 import type { RheaLink, RheaSession } from '../rhea/rhea-internals.ts'
 import type { Work } from './work.ts'
@@ -79,8 +80,8 @@ export class ClientLinks implements HostedLinks {
   }
 
   /**
-   * Takes nothing more from the client, and opens no more links. Resolves when what it has asked for is answered, and each link is
-   * detached: a client that only loses its connection may believe that what is on its way was done, or fail on it.
+   * Takes nothing more from the client, and opens no more links. Resolves when what it has asked for is answered, and each link with
+   * transfers on their way is detached: the client for JavaScript fails on them when it only loses its connection.
    */
   async finish(): Promise<void> {
     this.#isFinished = true
@@ -89,15 +90,17 @@ export class ClientLinks implements HostedLinks {
     const [answers, others] = [true, false].map((isAnswer) =>
       open.filter(([, link]) => link instanceof AnswerLink === isAnswer),
     )
-    await Promise.allSettled(others!.map(([link]) => this.#forceDetach(link)))
-    await Promise.allSettled(answers!.map(([link]) => this.#forceDetach(link)))
+    await Promise.allSettled(others!.map((one) => this.#finishOne(one)))
+    await Promise.allSettled(answers!.map((one) => this.#finishOne(one)))
   }
 
-  async #forceDetach(link: RheaLink): Promise<void> {
+  async #finishOne([link, open]: readonly [RheaLink, ClientLink]): Promise<void> {
+    // Others go with their connection: after a detach, `close()` of the client for JavaScript waits for a server that has gone.
+    const isDetached = open instanceof SendingLink && open.isBusy
     const ended = this.#end(link)
     if (ended !== undefined) this.#parts.work.start(ended)
     await ended
-    if (link.is_open()) link.close(LINK_ENDED)
+    if (isDetached && link.is_open()) link.close(LINK_ENDED)
   }
 
   /** Closes those that the client may no longer use: a token has run out, or keys were replaced. */

@@ -54,6 +54,11 @@ export class SendingLink implements ClientLink {
     receiver.on('message', (event: RheaEvent) => this.#take(event))
   }
 
+  /** Transfers wait for their answers. */
+  get isBusy(): boolean {
+    return this.#open.size > 0
+  }
+
   begin(): void {
     this.#receiver.flow(CREDIT)
   }
