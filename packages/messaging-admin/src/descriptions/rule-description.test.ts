@@ -14,7 +14,7 @@ const RULES: readonly (readonly [Omit<RuleRecord, 'createdMs'>, RuleOptions])[] 
   ],
   [
     { name: 'r', filter: { kind: 'false' }, action: undefined },
-    { name: 'r', filter: { sqlExpression: '1=0' } },
+    { name: 'r', filter: false },
   ],
   [
     { name: '$Default', filter: { kind: 'sql', expression: "a < 'b'" }, action: 'SET a = 1' },

@@ -57,7 +57,7 @@ function readFilter(given: XmlElement): RuleOptions['filter'] {
     case 'TrueFilter':
       return undefined
     case 'FalseFilter':
-      return { sqlExpression: '1=0' }
+      return false
     case 'SqlFilter':
       return readSql(given)
     case 'CorrelationFilter':

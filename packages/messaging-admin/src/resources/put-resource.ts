@@ -2,11 +2,6 @@ import type { MessageBroker, SubscriptionName } from '@tidemark/messaging'
 import { entryElement, readEntry } from '../atom/entry.ts'
 import type { XmlElement } from '../atom/xml-element.ts'
 import {
-  queueDescription,
-  subscriptionDescription,
-  topicDescription,
-} from '../descriptions/entity-descriptions.ts'
-import {
   QUEUE_READERS,
   SUBSCRIPTION_READERS,
   TOPIC_READERS,
@@ -16,7 +11,7 @@ import { readRule } from '../descriptions/rule-description.ts'
 import { InvalidRequestError } from '../errors/invalid-request-error.ts'
 import { findRule, ruleEntry } from './get-resource.ts'
 import type { ResourceAddress } from './resource-address.ts'
-import { resourceUrl, type ReachedAt } from './resource-urls.ts'
+import type { ReachedAt } from './resource-urls.ts'
 import { StoredResources } from './stored-resources.ts'
 
 export interface WriteRequest {
@@ -55,36 +50,30 @@ export async function putResource(
   }
 }
 
-async function putEntity(path: string, request: WriteRequest): Promise<XmlElement> {
-  const { broker, body, isUpdate, reached } = request
+async function putEntity(
+  path: string,
+  { broker, body, isUpdate, reached }: WriteRequest,
+): Promise<XmlElement> {
   const given = readEntry(body)
-  const shown = { host: reached.host, runtime: undefined }
   if (given.name === 'QueueDescription') {
     const options = readProperties(given, QUEUE_READERS)
-    const queue = isUpdate
-      ? await broker.updateQueue(path, { ...NO_DESTINATIONS, ...options })
-      : await broker.createQueue(path, options)
-    return written(request, {
-      path: queue.name,
-      title: queue.name,
-      description: queueDescription(queue, shown),
-    })
-  }
-  if (given.name !== 'TopicDescription')
-    throw unexpected(given, 'QueueDescription or TopicDescription')
-  const options = readProperties(given, TOPIC_READERS)
-  const topic = isUpdate
-    ? await broker.updateTopic(path, { ...NO_METADATA, ...options })
-    : await broker.createTopic(path, options)
-  return written(request, {
-    path: topic.name,
-    title: topic.name,
-    description: topicDescription(topic, shown),
-  })
+    await (isUpdate
+      ? broker.updateQueue(path, { ...NO_DESTINATIONS, ...options })
+      : broker.createQueue(path, options))
+  } else if (given.name === 'TopicDescription') {
+    const options = readProperties(given, TOPIC_READERS)
+    await (isUpdate
+      ? broker.updateTopic(path, { ...NO_METADATA, ...options })
+      : broker.createTopic(path, options))
+  } else throw unexpected(given, 'QueueDescription or TopicDescription')
+  const stored = await StoredResources.read(broker.front())
+  return entryElement(await stored.entry(stored.entity(path), reached))
 }
 
-async function putSubscription(name: SubscriptionName, request: WriteRequest): Promise<XmlElement> {
-  const { broker, body, isUpdate, reached } = request
+async function putSubscription(
+  name: SubscriptionName,
+  { broker, body, isUpdate, reached }: WriteRequest,
+): Promise<XmlElement> {
   const given = readEntry(body)
   if (given.name !== 'SubscriptionDescription') throw unexpected(given, 'SubscriptionDescription')
   const options = readProperties(given, SUBSCRIPTION_READERS)
@@ -93,15 +82,11 @@ async function putSubscription(name: SubscriptionName, request: WriteRequest): P
       'DefaultRuleDescription can be given only when a subscription is created.',
     )
   }
-  const subscription = isUpdate
-    ? await broker.updateSubscription(name, { ...NO_DESTINATIONS, ...options })
-    : await broker.createSubscription(name, options)
-  const { topicName, subscriptionName } = subscription
-  return written(request, {
-    path: `${topicName}/Subscriptions/${subscriptionName}`,
-    title: subscriptionName,
-    description: subscriptionDescription(subscription, { host: reached.host, runtime: undefined }),
-  })
+  await (isUpdate
+    ? broker.updateSubscription(name, { ...NO_DESTINATIONS, ...options })
+    : broker.createSubscription(name, options))
+  const stored = await StoredResources.read(broker.front())
+  return entryElement(await stored.entry(stored.subscription(name), reached))
 }
 
 async function putRule(
@@ -118,25 +103,6 @@ async function putRule(
   await (isUpdate ? broker.updateRule(name, options) : broker.createRule(name, options))
   const { path, rules } = (await StoredResources.read(broker.front())).subscription(name)
   return entryElement(ruleEntry(request, path, findRule(rules, path, rule)))
-}
-
-function written(
-  { broker, reached }: WriteRequest,
-  {
-    path,
-    title,
-    description,
-  }: { readonly path: string; readonly title: string; readonly description: XmlElement },
-): XmlElement {
-  const { clock, namespaceName } = broker.front()
-  return entryElement({
-    url: resourceUrl(reached, path),
-    title,
-    author: namespaceName,
-    publishedMs: undefined,
-    updatedMs: clock.wallMs(),
-    description,
-  })
 }
 
 function unexpected({ name }: XmlElement, expected: string): InvalidRequestError {

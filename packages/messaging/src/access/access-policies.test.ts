@@ -81,7 +81,18 @@ describe('claims', () => {
   test('cover what stands below their resource, whatever the case, and nothing beside it', () => {
     expect(may({}, 'Send', 'Orders/$management')).toBe(true)
     expect(may({ resource: 'http://h/' }, 'Send', 'anything')).toBe(true)
-    expect(may({ resource: 'sb://h/ORDERS/' }, 'Send', 'orders/Subscriptions/a')).toBe(true)
+    for (const resource of [
+      'sb://h/ORDERS/',
+      'localhost/orders',
+      'a.example.org:5672/orders',
+      '[::1]/orders',
+      '/orders',
+      'orders',
+    ]) {
+      expect(may({ resource }, 'Send', 'orders/Subscriptions/a')).toBe(true)
+      expect(may({ resource }, 'Send', 'invoices')).toBe(false)
+    }
+    expect(may({ resource: 'a.example.org' }, 'Send', 'invoices')).toBe(true)
     for (const path of ['orders2', 'order', '', 'a/orders']) {
       expect(may({}, 'Send', path)).toBe(false)
     }

@@ -34,11 +34,21 @@ export function parseSharedAccessSignature(token: string): SharedAccessSignature
       signed: `${sr}\n${se}`,
       bytes: Buffer.from(decodeURIComponent(sig), 'base64'),
       expiresMs: Number(se) * 1000,
-      path: resourcePath(decodeURIComponent(sr)),
+      path: pathSigned(decodeURIComponent(sr)),
     }
   } catch {
     return undefined
   }
+}
+
+/** Of the resource in a token, which may have a host without a scheme. What cannot be a host is a part of the path. */
+function pathSigned(resource: string): string {
+  const [first = ''] = resource.split('/', 1)
+  const isHost =
+    first === 'localhost' ||
+    first.includes('.') ||
+    (first.includes(':') && !resource.includes('://'))
+  return resourcePath(isHost ? `sb://${resource}` : resource)
 }
 
 /** The path of a resource such as `sb://localhost:5672/orders/Subscriptions/all`, whatever its scheme and host. */

@@ -179,7 +179,7 @@ test('every problem is told with its path, and nothing is created', async () => 
     `${NAMESPACE}.Queues[1].Properties.Typo: there is no option Typo`,
     `${NAMESPACE}.Queues[0].Properties.LockDuration: must be PT2S to PT5M, got "PT1S"`,
     `${NAMESPACE}.Queues[0].Properties.MaxDeliveryCount: must be an integer from 1 to 2147483647, got 0`,
-    `${NAMESPACE}.Queues[1].Name: may have letters, digits and . - _ / only, got "b c"`,
+    `${NAMESPACE}.Queues[1].Name: may have letters, digits and . - _ / ~ only, got "b c"`,
     `${NAMESPACE}.Queues[1].Properties.ForwardTo: must be the path of a queue or topic that exists, got "none"`,
     `${NAMESPACE}.Queues[2].Name: is the name of ${NAMESPACE}.Queues[0], too`,
     `${NAMESPACE}.Topics[0].Name: is the name of ${NAMESPACE}.Queues[0], too`,

@@ -156,7 +156,7 @@ test('names that nothing can have are refused', async () => {
   const { admin } = open()
   await admin.createTopic('news')
   expect(await refusal(admin.createQueue('a b'))).toBe(
-    'ERR_INVALID_OPTION: name may have letters, digits and . - _ / only, got "a b"',
+    'ERR_INVALID_OPTION: name may have letters, digits and . - _ / ~ only, got "a b"',
   )
   expect(await refusal(admin.createSubscription({ topic: 'news', subscription: 'a/b' }))).toBe(
     'ERR_INVALID_OPTION: name may have letters, digits and . - _ only, got "a/b"',
@@ -346,7 +346,7 @@ test.each([
   [{ name: 'r', filer: {} }, 'ERR_INVALID_OPTION: there is no option filer; did you mean filter?'],
   [
     { name: 'r', filter: 'a = 1' },
-    'ERR_INVALID_OPTION: filter must be an object with sqlExpression, or with properties to compare, got "a = 1"',
+    'ERR_INVALID_OPTION: filter must be an object with sqlExpression, or with properties to compare, or false, got "a = 1"',
   ],
   [{ name: 'r', filter: {} }, 'ERR_INVALID_OPTION: filter must have a property to compare'],
   [{ name: 'r', filter: { label: 'x' } }, 'ERR_INVALID_OPTION: there is no option filter.label'],

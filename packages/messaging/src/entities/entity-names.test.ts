@@ -9,7 +9,7 @@ import {
   subscriptionPath,
 } from './entity-names.ts'
 
-test.each(['a', 'orders', 'Orders.eu-1_x', 'eu/orders', '7', 'x/y/z'])(
+test.each(['a', 'orders', 'Orders.eu-1_x', 'eu/orders', '7', 'x/y/z', 'a.b~c'])(
   'a queue may be named %s',
   (name) => {
     expect(problemOfPath(name)).toBeUndefined()
@@ -19,9 +19,9 @@ test.each(['a', 'orders', 'Orders.eu-1_x', 'eu/orders', '7', 'x/y/z'])(
 test.each([
   ['', 'must have 1 to 260 characters, got 0'],
   [5, 'must be a text, got 5'],
-  ['a b', 'may have letters, digits and . - _ / only, got "a b"'],
-  ['ä', 'may have letters, digits and . - _ / only, got "ä"'],
-  ['a/$DeadLetterQueue', 'may have letters, digits and . - _ / only, got "a/$DeadLetterQueue"'],
+  ['a b', 'may have letters, digits and . - _ / ~ only, got "a b"'],
+  ['ä', 'may have letters, digits and . - _ / ~ only, got "ä"'],
+  ['a/$DeadLetterQueue', 'may have letters, digits and . - _ / ~ only, got "a/$DeadLetterQueue"'],
   ['/a', 'must not begin or end with a slash, or have two in a row, got "/a"'],
   ['a/', 'must not begin or end with a slash, or have two in a row, got "a/"'],
   ['a//b', 'must not begin or end with a slash, or have two in a row, got "a//b"'],

@@ -7,7 +7,7 @@ const DEAD_LETTER_QUEUE = '$DeadLetterQueue'
 
 /** What is wrong with the name of a queue or topic, to stand behind what it names; undefined: nothing. */
 export function problemOfPath(name: unknown): string | undefined {
-  const problem = problemOfText(name, MAX_PATH_CHARACTERS, /^[a-z0-9._/-]+$/i)
+  const problem = problemOfText(name, MAX_PATH_CHARACTERS, /^[a-z0-9._/~-]+$/i)
   if (problem !== undefined || typeof name !== 'string') return problem
   const segments = name.split('/')
   if (segments.includes('')) {
@@ -69,6 +69,6 @@ function problemOfText(name: unknown, maxCharacters: number, allowed: RegExp): s
     return `must have 1 to ${maxCharacters} characters, got ${name.length}`
   }
   if (allowed.test(name)) return undefined
-  const slash = allowed.test('/') ? ' /' : ''
-  return `may have letters, digits and . - _${slash} only, got ${describeValue(name)}`
+  const others = ['/', '~'].filter((other) => allowed.test(other)).map((other) => ` ${other}`)
+  return `may have letters, digits and . - _${others.join('')} only, got ${describeValue(name)}`
 }

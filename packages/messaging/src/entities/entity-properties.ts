@@ -14,7 +14,6 @@ import { DEFAULT_DUPLICATE_WINDOW_MS, KILOBYTE, MEGABYTE } from './entity-settin
 import type {
   QueueProperties,
   QueueRuntimeProperties,
-  RuleOptions,
   RuleProperties,
   RuntimeProperties,
   SubscriptionProperties,
@@ -163,7 +162,7 @@ function duplicateProperties({
   }
 }
 
-function ruleFilter(filter: RuleFilter): NonNullable<RuleOptions['filter']> {
+function ruleFilter(filter: RuleFilter): NonNullable<RuleProperties['filter']> {
   switch (filter.kind) {
     case 'true':
       return { sqlExpression: '1=1' }

@@ -83,8 +83,8 @@ export const CORRELATION_RULES: OptionRules<CorrelationRuleFilter> = {
 export const RULE_RULES: OptionRules<RuleOptions> = {
   name: requiredOption(option.text),
   filter: optionRule(
-    'an object with sqlExpression, or with properties to compare',
-    (value) => typeof value === 'object' && value !== null,
+    'an object with sqlExpression, or with properties to compare, or false',
+    (value) => value === false || (typeof value === 'object' && value !== null),
   ),
   action: optionGroup(SQL_RULES),
 }

@@ -98,8 +98,8 @@ export interface CorrelationRuleFilter {
 export interface RuleOptions {
   /** Name of the rule, unique in its subscription. */
   readonly name: string
-  /** The messages that match it. @default everything */
-  readonly filter?: SqlRuleFilter | CorrelationRuleFilter | undefined
+  /** The messages that match it; false: none. @default everything */
+  readonly filter?: SqlRuleFilter | CorrelationRuleFilter | false | undefined
   /** Changes the copy of a message that matched. @default none */
   readonly action?: SqlRuleFilter | undefined
 }
@@ -148,8 +148,9 @@ export interface SubscriptionProperties
   readonly subscriptionName: string
 }
 
-/** A rule as it is stored. */
+/** A rule as it is stored. A filter that nothing matches is shown as `1=0`. */
 export interface RuleProperties extends RuleOptions {
+  readonly filter?: SqlRuleFilter | CorrelationRuleFilter | undefined
   readonly createdAtUtc: Date
 }
 

@@ -67,6 +67,7 @@ export function readRule(rule: RuleOptions, createdMs: number): RuleRecord {
 
 function readFilter(filter: RuleOptions['filter']): RuleFilter {
   if (filter === undefined) return { kind: 'true' }
+  if (filter === false) return { kind: 'false' }
   if ('sqlExpression' in filter) {
     checkOptions({ filter }, { filter: optionGroup(SQL_RULES) })
     return { kind: 'sql', expression: filter.sqlExpression }

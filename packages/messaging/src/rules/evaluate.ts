@@ -65,10 +65,19 @@ function propertyValue(property: PropertyName, seen: SeenProperties): SqlValue {
 
 function sqlValue(value: StoredValue | undefined): SqlValue {
   if (value === undefined || value === null || typeof value !== 'object') return value ?? null
-  const { long, date, double } = value
-  if (typeof long === 'string') return BigInt(long)
-  if (typeof double === 'string') return Number(double)
-  return { other: value, order: typeof date === 'number' ? date : undefined }
+  const { date } = value
+  return typeof date === 'number'
+    ? { other: value, order: date }
+    : (numberIn(value) ?? { other: value, order: undefined })
+}
+
+/** Of a stored value with a type of numbers, also one that only a front for a protocol knows. Decimals are none. */
+export function numberIn(value: Readonly<Record<string, unknown>>): number | bigint | undefined {
+  const [[type, inner] = ['', undefined]] = Object.entries(value)
+  if (typeof inner === 'number') return type === 'date' ? undefined : inner
+  if (typeof inner !== 'string') return undefined
+  if (type === 'long' || type === 'ulong') return BigInt(inner)
+  return type === 'double' ? Number(inner) : undefined
 }
 
 function truthOf(value: SqlValue): boolean | null {

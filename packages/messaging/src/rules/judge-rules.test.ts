@@ -133,10 +133,13 @@ const AMQP_HEAD: MessageHead = {
     distant: { timestamp: '9000000000000000' },
     nan: { double: 'NaN' },
     n: 3,
+    small: { ubyte: 5 },
+    exact: { int64: 5 },
   },
 }
 
 test.each([
+  ['small = exact AND small + n = 8 AND exact > 4.5', true],
   ['id = same', true],
   ['id <> same', false],
   ['id = other', false],
@@ -146,7 +149,7 @@ test.each([
   ['id + 1 = 1', false],
   ['EXISTS(id) AND id IS NOT NULL', true],
   ['huge = huge AND distant = distant', true],
-  ['huge > n OR huge <= n', false],
+  ['huge > n AND NOT huge <= n', true],
   ['nan = nan OR nan <> nan', false],
   ['nan IS NULL', false],
 ])(
@@ -295,6 +298,8 @@ test('TOP-04 a correlation filter compares values and not their types of numbers
   expect(correlates(given({ none: null }))).toBe(true)
   expect(correlates(given({ missing: null }))).toBe(false)
   expect(correlates(given({}), 'Paid')).toBe(false)
+  expect(correlates(given({ N: { ubyte: 3 }, TEXT: 'abc' }))).toBe(true)
+  expect(correlates(given({ TEXT: 'ABC' }))).toBe(false)
 })
 
 test('TOP-06 an action sees and changes names of any case, as its steps left them', () => {

@@ -12,7 +12,7 @@ import {
 import type { MessageHead } from '../messages/message-codec.ts'
 import type { ParsedRules } from './parsed-rules.ts'
 import { runAction } from './run-action.ts'
-import { evaluateFilter, isSameStored, typedText } from './evaluate.ts'
+import { evaluateFilter, isSameStored, numberIn, typedText } from './evaluate.ts'
 import { GivenProperties } from './seen-properties.ts'
 import { EvaluationError, WorkBudget } from './work-budget.ts'
 
@@ -172,18 +172,19 @@ function matches(filter: RuleFilter, given: GivenProperties, parsed: ParsedRules
   }
 }
 
-/** Exact and case-sensitive, joined by AND (TOP-04). */
-function correlates(filter: CorrelationFilter, { head, budget }: GivenProperties): boolean {
+/** Joined by AND. Values are exact and case-sensitive, names of properties are not (TOP-04). */
+function correlates(filter: CorrelationFilter, given: GivenProperties): boolean {
+  const { head, budget } = given
   const { applicationProperties = {}, ...system } = filter
   const wanted = Object.entries(applicationProperties)
   budget.spend(1 + wanted.length)
   for (const [name, value] of Object.entries(system)) {
     if (value !== undefined && Reflect.get(head, name) !== value) return false
   }
-  const found = head.properties ?? {}
-  return wanted.every(
-    ([name, value]) => Object.hasOwn(found, name) && isSame(value, found[name], budget),
-  )
+  return wanted.every(([name, value]) => {
+    const present = given.presentName(name)
+    return present !== undefined && isSame(value, given.value(present), budget)
+  })
 }
 
 /** Numbers are compared by their value, whatever their type; everything else must have the same type. */
@@ -200,9 +201,8 @@ function isSame(
 }
 
 function numberText(value: StoredValue | undefined): string | undefined {
-  if (typeof value === 'number')
-    return Number.isInteger(value) ? String(BigInt(value)) : String(value)
-  if (typeof value !== 'object' || value === null) return undefined
-  const { long } = value
-  return typeof long === 'string' ? long : undefined
+  const number = typeof value === 'object' && value !== null ? numberIn(value) : value
+  if (typeof number === 'bigint') return String(number)
+  if (typeof number !== 'number') return undefined
+  return Number.isInteger(number) ? String(BigInt(number)) : String(number)
 }

@@ -5,6 +5,8 @@ import type { ActionStep, SqlValue } from './expression.ts'
 import { ChangedProperties, type GivenProperties } from './seen-properties.ts'
 import { EvaluationError } from './work-budget.ts'
 
+const LONG_LIMIT = 2n ** 63n
+
 /** Of the budget, for one of the action, beside its expression. */
 const STEPS = 20
 
@@ -42,7 +44,11 @@ function systemText(name: SystemProperty, value: SqlValue): string | null {
 }
 
 function storedOf(value: SqlValue): StoredValue {
-  if (typeof value === 'bigint') return { long: String(checked64(value)) }
+  if (typeof value === 'bigint') {
+    // Of a sender: no calculation is unsigned.
+    const isUnsigned = value >= LONG_LIMIT && value < 2n * LONG_LIMIT
+    return isUnsigned ? { ulong: String(value) } : { long: String(checked64(value)) }
+  }
   if (typeof value === 'number' && !Number.isFinite(value)) return { double: String(value) }
   return typeof value === 'object' && value !== null ? value.other : value
 }

@@ -74,7 +74,7 @@ function ruleTable(rules: readonly RuleProperties[]): string {
   return textTable(['RULE', 'FILTER', 'ACTION'], rows)
 }
 
-function filterText(filter: RuleOptions['filter']): string {
+function filterText(filter: RuleProperties['filter']): string {
   if (filter === undefined) return '-'
   return 'sqlExpression' in filter ? filter.sqlExpression : JSON.stringify(filter)
 }
