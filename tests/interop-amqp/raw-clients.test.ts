@@ -134,6 +134,10 @@ describe('a settlement', () => {
     await using __ = client
     const given = {
       ulong: Buffer.from('80ffffffffffffffff', 'hex'),
+      // The first numbers that a double cannot hold.
+      long: Buffer.from('810020000000000001', 'hex'),
+      negative: Buffer.from('81ffdfffffffffffff', 'hex'),
+      above: Buffer.from('800020000000000001', 'hex'),
       small: Buffer.from('5305', 'hex'),
       guid: Buffer.from(`98${'ab'.repeat(16)}`, 'hex'),
       decimal: Buffer.from(`94${'30'.repeat(16)}`, 'hex'),
