@@ -411,7 +411,7 @@ test('TOP-07 a rule that exists is not created again, and one that does not is n
 test.each([
   ['an expression that cannot be read', 'r', { sqlExpression: 'a = = 1' }],
   ['an expression above the limit', 'r', { sqlExpression: `a = '${'x'.repeat(1024)}'` }],
-  ['parameters', 'r', { sqlExpression: 'a = @p', sqlParameters: { '@p': 1 } }],
+  ['no such parameter', 'r', { sqlExpression: 'a = @p', sqlParameters: { '@q': 1 } }],
   ['nothing to compare', 'r', {}],
   ['a long name', 'x'.repeat(51), { subject: 'x' }],
   ['a name with a dollar sign', '$Other', { subject: 'x' }],
@@ -420,6 +420,22 @@ test.each([
   const created = space.client.createRule('news', 'all', rule, filter)
   expect(await refusal(created)).toMatchObject({ status: 400, code: 'ServiceError' })
   expect(await all(space.client.listRules('news', 'all'))).toHaveLength(1)
+})
+
+test('TOP-05 TOP-06 parameters of filters and actions stand for their values, and come back', async () => {
+  await using space = await withSubscription()
+  const filter = { sqlExpression: 'n = @n AND s = @s', sqlParameters: { '@n': 5, '@s': 'x' } }
+  const action = { sqlExpression: 'SET n = @n + @half', sqlParameters: { '@n': 5, '@half': 0.5 } }
+  await space.client.deleteRule('news', 'all', '$Default')
+  await space.client.createRule('news', 'all', 'r', filter, action)
+  expect(await space.client.getRule('news', 'all', 'r')).toMatchObject({ filter, action })
+  for (const n of [5, 6]) {
+    await space.broker
+      .createSender('news')
+      .sendMessages({ body: n, applicationProperties: { n, s: 'x' } })
+  }
+  const copies = await space.broker.createReceiver(NAME).peekMessages(10)
+  expect(copies).toMatchObject([{ body: 5, applicationProperties: { n: 5.5 } }])
 })
 
 test('rules are listed page by page', async () => {

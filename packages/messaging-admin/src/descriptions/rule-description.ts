@@ -1,6 +1,12 @@
 import { assertNever, describeValue } from '@tidemark/contracts/internal'
 import type { CorrelationRuleFilter, RuleOptions, SqlRuleFilter } from '@tidemark/messaging'
-import { fromStoredValues, type RuleFilter, type RuleRecord } from '@tidemark/messaging/front'
+import {
+  actionOf,
+  typedProperties,
+  type RuleFilter,
+  type RuleRecord,
+  type SqlText,
+} from '@tidemark/messaging/front'
 import { description, instant, property } from '../atom/entry.ts'
 import { element, type XmlElement } from '../atom/xml-element.ts'
 import { InvalidRequestError } from '../errors/invalid-request-error.ts'
@@ -16,7 +22,8 @@ const RULE_READERS: PropertyReaders<Omit<RuleOptions, 'name'> & { readonly given
 
 const SQL_READERS: PropertyReaders<SqlRuleFilter> = {
   CompatibilityLevel: ignored,
-  Parameters: refuseParameters,
+  Parameters: (given) =>
+    given.children.length === 0 ? {} : { parameters: typedProperties(readPropertyValues(given)) },
   RequiresPreprocessing: ignored,
   SqlExpression: ({ text }) => ({ sqlExpression: text }),
 }
@@ -26,7 +33,9 @@ const CORRELATION_READERS: PropertyReaders<CorrelationRuleFilter> = {
   CorrelationId: ({ text }) => ({ correlationId: text }),
   Label: ({ text }) => ({ subject: text }),
   MessageId: ({ text }) => ({ messageId: text }),
-  Properties: (given) => ({ applicationProperties: readPropertyValues(given) }),
+  Properties: (given) => ({
+    applicationProperties: typedProperties(readPropertyValues(given)),
+  }),
   ReplyTo: ({ text }) => ({ replyTo: text }),
   RequiresPreprocessing: ignored,
   ReplyToSessionId: ({ text }) => ({ replyToSessionId: text }),
@@ -40,7 +49,9 @@ export function readRule(rule: XmlElement, fallbackName: string): RuleOptions {
   return { name: given, ...options }
 }
 
-export function ruleDescription({ name, filter, action, createdMs }: RuleRecord): XmlElement {
+export function ruleDescription(rule: RuleRecord): XmlElement {
+  const { name, filter, createdMs } = rule
+  const action = actionOf(rule)
   return description('RuleDescription', [
     filterElement(filter),
     action === undefined
@@ -80,8 +91,8 @@ function readAction(given: XmlElement): SqlRuleFilter | undefined {
 }
 
 function readSql(given: XmlElement): SqlRuleFilter {
-  const { sqlExpression } = readProperties(given, SQL_READERS)
-  if (sqlExpression !== undefined) return { sqlExpression }
+  const { sqlExpression, ...parameters } = readProperties(given, SQL_READERS)
+  if (sqlExpression !== undefined) return { sqlExpression, ...parameters }
   throw new InvalidRequestError(`${given.name} must have a SqlExpression.`)
 }
 
@@ -90,21 +101,14 @@ function typeOf({ attributes }: XmlElement): string | undefined {
   return attributes['type']?.replace(/^.*:/, '')
 }
 
-function refuseParameters({ children }: XmlElement): Record<string, never> {
-  if (children.length === 0) return {}
-  throw new InvalidRequestError(
-    'Parameters of SQL expressions are not offered: write the values into the expression.',
-  )
-}
-
 function filterElement(filter: RuleFilter): XmlElement {
   switch (filter.kind) {
     case 'true':
-      return sqlElement('Filter', 'TrueFilter', '1=1')
+      return sqlElement('Filter', 'TrueFilter', { expression: '1=1' })
     case 'false':
-      return sqlElement('Filter', 'FalseFilter', '1=0')
+      return sqlElement('Filter', 'FalseFilter', { expression: '1=0' })
     case 'sql':
-      return sqlElement('Filter', 'SqlFilter', filter.expression)
+      return sqlElement('Filter', 'SqlFilter', filter)
     case 'correlation': {
       const { applicationProperties, ...texts } = filter.filter
       return element(
@@ -118,8 +122,7 @@ function filterElement(filter: RuleFilter): XmlElement {
           property('SessionId', texts.sessionId),
           property('ReplyToSessionId', texts.replyToSessionId),
           property('ContentType', texts.contentType),
-          applicationProperties &&
-            propertyValuesElement('Properties', fromStoredValues(applicationProperties)),
+          applicationProperties && propertyValuesElement('Properties', applicationProperties),
         ],
         { 'i:type': 'CorrelationFilter' },
       )
@@ -129,10 +132,11 @@ function filterElement(filter: RuleFilter): XmlElement {
   }
 }
 
-function sqlElement(name: string, type: string, expression: string): XmlElement {
-  return element(
-    name,
-    [element('SqlExpression', expression), element('CompatibilityLevel', '20')],
-    { 'i:type': type },
-  )
+function sqlElement(name: string, type: string, { expression, parameters }: SqlText): XmlElement {
+  const elements = [
+    element('SqlExpression', expression),
+    element('CompatibilityLevel', '20'),
+    parameters && propertyValuesElement('Parameters', parameters),
+  ]
+  return element(name, elements, { 'i:type': type })
 }

@@ -1,5 +1,6 @@
 import type { Outcome, StoredValue } from '@tidemark/messaging/front'
 import type { RheaState } from '../rhea/rhea-internals.ts'
+import { textOf } from '../values/read-values.ts'
 import { typedProperties, unwrapped } from '../values/typed-values.ts'
 
 const REASON = 'DeadLetterReason'
@@ -25,23 +26,26 @@ export function rejectedOutcome(state: RheaState): Outcome {
   const properties = new Map(Object.entries(typedProperties(info, PROPERTIES) ?? {}))
   // Another client's own error is the reason.
   const isOwn = unwrapped(condition) !== DEAD_LETTER
-  const reason = takenText(properties, REASON) ?? (isOwn ? unwrapped(condition) : undefined)
-  const text = takenText(properties, DESCRIPTION) ?? (isOwn ? unwrapped(description) : undefined)
+  const reason = takenText(properties, REASON) ?? (isOwn ? unwrappedText(condition) : undefined)
+  const text =
+    takenText(properties, DESCRIPTION) ?? (isOwn ? unwrappedText(description) : undefined)
   return {
     kind: 'deadLetter',
     changes: { properties: Object.fromEntries(properties) },
-    reason: textOf(reason),
-    description: textOf(text),
+    reason,
+    description: text,
   }
 }
 
 /** What is no text stays among the properties. */
 function takenText(properties: Map<string, StoredValue>, name: string): string | undefined {
   const value = properties.get(name)
-  if (value === null || typeof value === 'string') properties.delete(name)
-  return textOf(value)
+  const text = textOf(value)
+  if (value === null || text !== undefined) properties.delete(name)
+  return text
 }
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined
+function unwrappedText(value: RheaState['value'][number] | undefined): string | undefined {
+  const text = unwrapped(value)
+  return typeof text === 'string' ? text : undefined
 }

@@ -224,7 +224,7 @@ describe('enumerate-rules', () => {
       Object.keys(applicationProperties),
     )
     expect(typed.filter((_, at_) => at_ % 2 === 1)).toEqual([
-      ['SmallInt', -5],
+      ['Int', -5],
       ['Long', 5_000_000_000],
       ['Long', Buffer.from('4000000000000000', 'hex')],
       ['Double', 0.5],

@@ -3,8 +3,7 @@ import {
   type RuleOptions,
   type SubscriptionName,
 } from '@tidemark/messaging'
-import type { EntityRecord } from '@tidemark/messaging/front'
-import { propertyValues } from '../values/property-values.ts'
+import { typedProperties, type EntityRecord } from '@tidemark/messaging/front'
 import type { ManagementCall, ManagementContext } from './management-call.ts'
 import type { RequestFields } from './request-fields.ts'
 import { describedRule } from './rule-on-wire.ts'
@@ -72,7 +71,7 @@ function readFilter(description: RequestFields): NonNullable<RuleOptions['filter
   const sql = description.optionalMap('sql-filter')
   if (sql !== undefined) return { sqlExpression: sql.text('expression') }
   const filter = description.map('correlation-filter')
-  const properties = filter.value('properties')
+  const properties = filter.properties('properties')
   return {
     correlationId: filter.optionalText('correlation-id'),
     messageId: filter.optionalText('message-id'),
@@ -82,9 +81,6 @@ function readFilter(description: RequestFields): NonNullable<RuleOptions['filter
     sessionId: filter.optionalText('session-id'),
     replyToSessionId: filter.optionalText('reply-to-session-id'),
     contentType: filter.optionalText('content-type'),
-    applicationProperties:
-      properties === undefined
-        ? undefined
-        : propertyValues(properties, 'rule-description.correlation-filter.properties'),
+    applicationProperties: properties && typedProperties(properties),
   }
 }

@@ -1,11 +1,16 @@
 import rhea, { type Typed } from 'rhea'
 import type { StoredValue } from '@tidemark/messaging/front'
+import { typedValueAt } from '../values/typed-values.ts'
+import { ValueWriter } from '../values/value-writer.ts'
+import { writeStoredValue } from '../values/write-stored-value.ts'
 
 const { types } = rhea
 
 /** A value with its AMQP type, as rhea takes it in bodies. */
 export type WireValue = Typed
 
+/** Of most properties; the writer grows. */
+const VALUE_BYTES = 64
 const LONG = 0x81
 const TIMESTAMP = 0x83
 const STRING = 0xb1
@@ -52,28 +57,10 @@ export function describedList(descriptor: number, items: readonly unknown[]): Wi
 /** A map of properties as they are stored. */
 export function properties(values: Readonly<Record<string, StoredValue>>): WireValue {
   const wrapped: Record<string, WireValue> = {}
-  for (const [name, value] of Object.entries(values)) wrapped[name] = property(value)
+  for (const [name, value] of Object.entries(values)) {
+    const writer = new ValueWriter(VALUE_BYTES)
+    writeStoredValue(writer, value)
+    wrapped[name] = typedValueAt(writer.written, 0)
+  }
   return types.wrap_map(wrapped)
-}
-
-function property(value: StoredValue): WireValue {
-  if (typeof value === 'number') return number(value)
-  if (typeof value !== 'object' || value === null) return types.wrap(value)
-  const { date, long, bytes, double } = value
-  if (typeof date === 'number') return timestamp(date)
-  if (typeof long === 'string') return types.wrap_long(longBytes(long))
-  if (typeof bytes === 'string') return binary(Buffer.from(bytes, 'base64'))
-  if (typeof double === 'string') return types.wrap_double(Number(double))
-  return types.wrap(null)
-}
-
-function number(value: number): WireValue {
-  if (!Number.isInteger(value)) return types.wrap_double(value)
-  return Math.abs(value) <= MAX_INT ? int(value) : types.wrap_long(value)
-}
-
-function longBytes(text: string): Buffer {
-  const bytes = Buffer.alloc(8)
-  bytes.writeBigInt64BE(BigInt(text))
-  return bytes
 }

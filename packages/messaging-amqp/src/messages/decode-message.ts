@@ -7,7 +7,7 @@ import {
   type StoredValue,
 } from '@tidemark/messaging/front'
 import { MalformedMessageError } from '../errors/malformed-message-error.ts'
-import { idTextAt, storedValueAt, textAt, uintAt } from '../values/read-values.ts'
+import { idTextAt, storedValueAt, textAt, textOf, uintAt } from '../values/read-values.ts'
 import { BINARY_8, STRING_32, STRING_8 } from '../values/type-codes.ts'
 import { ValueWriter } from '../values/value-writer.ts'
 import {
@@ -198,10 +198,10 @@ function readAnnotations(bytes: Buffer, items: Offsets | undefined): Annotations
   }
   for (let item = 0; items !== undefined && item + 2 < items.length; item += 2) {
     const [keyAt, valueAt, next] = [items[item]!, items[item + 1]!, items[item + 2]!]
-    const key = storedValueAt(bytes, keyAt)
+    const key = textOf(storedValueAt(bytes, keyAt))
     if (key === PARTITION_KEY) partitionKey = partitionKeyAt(bytes, valueAt)
     else if (key === SCHEDULED_ENQUEUE_TIME) scheduledMs = instantAt(bytes, valueAt)
-    else if (typeof key !== 'string' || !BROKER_ANNOTATIONS.has(key)) {
+    else if (key === undefined || !BROKER_ANNOTATIONS.has(key)) {
       kept.push(bytes.subarray(keyAt, next))
     }
   }
@@ -215,7 +215,8 @@ function readAnnotations(bytes: Buffer, items: Offsets | undefined): Annotations
 function partitionKeyAt(bytes: Buffer, at: number): string | undefined {
   const value = storedValueAt(bytes, at)
   if (value === null) return undefined
-  if (typeof value === 'string') return value
+  const text = textOf(value)
+  if (text !== undefined) return text
   throw new InvalidOptionError(`partitionKey (${PARTITION_KEY}) must be a text`)
 }
 
@@ -254,8 +255,8 @@ function readProperties(
   checkPropertyCount((items.length - 1) / 2)
   const entries: [string, StoredValue][] = []
   for (let item = 0; item + 2 < items.length; item += 2) {
-    const key = storedValueAt(bytes, items[item]!)
-    if (typeof key !== 'string') {
+    const key = textOf(storedValueAt(bytes, items[item]!))
+    if (key === undefined) {
       throw new MalformedMessageError('the name of an application property must be a text')
     }
     entries.push([key, storedValueAt(bytes, items[item + 1]!)])

@@ -64,32 +64,34 @@ function withProperties(application_properties: object): Buffer {
 
 describe('application properties', () => {
   test.each<[string, unknown, unknown]>([
-    ['ubyte', types.wrap_ubyte(255), 255],
-    ['ushort', types.wrap_ushort(65_535), 65_535],
-    ['uint', types.wrap_uint(4_294_967_295), 4_294_967_295],
-    ['uint 0', types.wrap_uint(0), 0],
-    ['small uint', types.wrap_uint(200), 200],
-    ['ulong', types.wrap_ulong(2 ** 40), 2 ** 40],
-    ['small ulong', types.wrap_ulong(200), 200],
-    ['large ulong', types.wrap_ulong(hex('0020000000000001')), { long: '9007199254740993' }],
+    ['ubyte', types.wrap_ubyte(255), { ubyte: 255 }],
+    ['ushort', types.wrap_ushort(65_535), { ushort: 65_535 }],
+    ['uint', types.wrap_uint(4_294_967_295), { uint: 4_294_967_295 }],
+    ['uint 0', types.wrap_uint(0), { uint: 0 }],
+    ['small uint', types.wrap_uint(200), { uint: 200 }],
+    ['ulong', types.wrap_ulong(2 ** 40), { uint64: 2 ** 40 }],
+    ['small ulong', types.wrap_ulong(200), { uint64: 200 }],
+    ['large ulong', types.wrap_ulong(hex('0020000000000001')), { ulong: '9007199254740993' }],
     ['largest ulong', types.wrap_ulong(hex('ffffffffffffffff')), { ulong: '18446744073709551615' }],
-    ['byte', types.wrap_byte(-128), -128],
-    ['short', types.wrap_short(-32_768), -32_768],
+    ['byte', types.wrap_byte(-128), { byte: -128 }],
+    ['short', types.wrap_short(-32_768), { short: -32_768 }],
     ['int', types.wrap_int(-2_147_483_648), -2_147_483_648],
     ['small int', types.wrap_int(-5), -5],
-    ['long', types.wrap_long(-(2 ** 40)), -(2 ** 40)],
-    ['small long', types.wrap_long(-5), -5],
+    ['long', types.wrap_long(-(2 ** 40)), { int64: -(2 ** 40) }],
+    ['small long', types.wrap_long(-5), { int64: -5 }],
     ['smallest long', types.wrap_long(hex('8000000000000000')), { long: '-9223372036854775808' }],
-    ['float', types.wrap_float(0.5), 0.5],
+    ['float', types.wrap_float(0.5), { float: 0.5 }],
     ['double', types.wrap_double(0.1), 0.1],
+    ['whole double', types.wrap_double(5), { float64: 5 }],
+    ['negative zero', types.wrap_double(-0), { double: '-0' }],
     ['infinity', types.wrap_double(-Infinity), { double: '-Infinity' }],
     ['not a number', types.wrap_float(Number.NaN), { double: 'NaN' }],
     ['true', true, true],
     ['false', types.wrap_boolean(false), false],
     ['text', 'é\u{1F30A}', 'é\u{1F30A}'],
     ['long text', 'x'.repeat(300), 'x'.repeat(300)],
-    ['symbol', types.wrap_symbol('sym'), 'sym'],
-    ['character', types.wrap_char(0x1f30a), '\u{1F30A}'],
+    ['symbol', types.wrap_symbol('sym'), { symbol: 'sym' }],
+    ['character', types.wrap_char(0x1f30a), { char: '\u{1F30A}' }],
     ['timestamp', new Date(-1), { date: -1 }],
     ['distant time', types.wrap_timestamp(9e15), { timestamp: '9000000000000000' }],
     ['uuid', types.wrap_uuid(UUID), { uuid: UUID_TEXT }],
@@ -97,8 +99,8 @@ describe('application properties', () => {
     ['many bytes', Buffer.alloc(300), { bytes: Buffer.alloc(300).toString('base64') }],
     ['null', null, null],
   ])('SET-17 the meaning of a %s is seen', (_, value, seen) => {
-    const bytes = withProperties({ before: 1, value, after: 2 })
-    expect(headIn(decoded(bytes)).properties).toEqual({ before: 1, value: seen, after: 2 })
+    const bytes = withProperties({ before: 'b', value, after: 'a' })
+    expect(headIn(decoded(bytes)).properties).toEqual({ before: 'b', value: seen, after: 'a' })
   })
 
   test.each([

@@ -1,5 +1,5 @@
 import type { MessageChanges, MessageHead, StoredValue } from '@tidemark/messaging/front'
-import { storedValueAt } from '../values/read-values.ts'
+import { storedValueAt, textOf } from '../values/read-values.ts'
 import type { ValueWriter } from '../values/value-writer.ts'
 import { writeStoredValue } from '../values/write-stored-value.ts'
 import {
@@ -71,8 +71,8 @@ export function writeApplicationProperties(
       const { bytes, items, removed = [] } = sent
       const changed = new Set([...set.map(([name]) => name), ...removed])
       for (let item = 0; item + 2 < items.length; item += 2) {
-        const name = storedValueAt(bytes, items[item]!)
-        if (typeof name === 'string' && changed.has(name)) continue
+        const name = textOf(storedValueAt(bytes, items[item]!))
+        if (name !== undefined && changed.has(name)) continue
         writer.encoded(bytes.subarray(items[item], items[item + 2]))
         count += 2
       }

@@ -28,6 +28,15 @@ export const NUMBER_KINDS: readonly NumberKind[] = [
   { kind: 'float64', code: code.DOUBLE, bytes: 8, codes: [code.DOUBLE] },
 ]
 
+const KIND_OF_CODE = new Map(
+  NUMBER_KINDS.flatMap(({ kind, codes }) => codes.map((one) => [one, kind] as const)),
+)
+
+/** Undefined: a plain number says it. */
+export function kindOfCode(typeCode: number): string | undefined {
+  return KIND_OF_CODE.get(typeCode)
+}
+
 /** Hexadecimal digits of a number of this kind. */
 export function digitsOf({ kind, bytes }: NumberKind, value: number): string {
   if (kind !== 'float' && kind !== 'float64') {

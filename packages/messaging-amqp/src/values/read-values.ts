@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { StoredValue } from '@tidemark/messaging/front'
 import { MalformedMessageError } from '../errors/malformed-message-error.ts'
+import { kindOfCode } from './number-kinds.ts'
 import { endOfValue, uint32At } from './scan-values.ts'
 import * as code from './type-codes.ts'
 
@@ -8,10 +9,14 @@ const HIGH = 2 ** 32
 /** Instants further away from 1970 are no dates in JavaScript. */
 const MAX_DATE_MS = 8.64e15
 const REPLACEMENT = '\uFFFD'
+/** What an id may be, beside a text and a plain number. */
+const ID_KINDS: ReadonlySet<string> = new Set(
+  'byte ubyte short ushort uint int64 uint64 long ulong uuid bytes symbol char'.split(' '),
+)
 
 /**
- * What the value at `at` means: the broker's rules and its own API see this, while the bytes stay as they are. The scan of
- * the value must have found it well-formed.
+ * What the value at `at` means, with its type: the broker's rules and its own API see this, while the bytes stay as they are.
+ * The scan of the value must have found it well-formed.
  *
  * @throws ERR_MALFORMED_MESSAGE for a list, map or array, which properties cannot have
  */
@@ -27,11 +32,13 @@ export function storedValueAt(bytes: Buffer, at: number): StoredValue {
     case code.BOOLEAN:
       return bytes[value] !== 0
     case code.STRING_8:
-    case code.SYMBOL_8:
       return textIn(bytes, value + 1, bytes[value]!)
     case code.STRING_32:
-    case code.SYMBOL_32:
       return textIn(bytes, value + 4, uint32At(bytes, value))
+    case code.SYMBOL_8:
+      return { symbol: textIn(bytes, value + 1, bytes[value]!) }
+    case code.SYMBOL_32:
+      return { symbol: textIn(bytes, value + 4, uint32At(bytes, value)) }
     case code.BINARY_8:
       return { bytes: bytes.toString('base64', value + 1, value + 1 + bytes[value]!) }
     case code.BINARY_32:
@@ -41,7 +48,7 @@ export function storedValueAt(bytes: Buffer, at: number): StoredValue {
     case code.TIMESTAMP:
       return timestampIn(bytes, value)
     case code.CHAR:
-      return characterIn(bytes, value)
+      return { char: characterIn(bytes, value) }
     case code.DECIMAL_32:
       return { decimal32: bytes.toString('hex', value, value + 4) }
     case code.DECIMAL_64:
@@ -51,24 +58,31 @@ export function storedValueAt(bytes: Buffer, at: number): StoredValue {
     case code.DESCRIBED:
       return describedIn(bytes, at)
     default:
-      return numberAt(bytes, at)
+      return typedNumberAt(bytes, at)
   }
 }
 
-/** Of a string or symbol; undefined of null. @throws ERR_MALFORMED_MESSAGE */
+/** Of a string, symbol or character; undefined of null. @throws ERR_MALFORMED_MESSAGE */
 export function textAt(bytes: Buffer, at: number, name: string): string | undefined {
-  const value = storedValueAt(bytes, at)
-  if (value === null) return undefined
-  if (typeof value === 'string') return value
+  if (bytes[at] === code.NULL) return undefined
+  const text = textOf(storedValueAt(bytes, at))
+  if (text !== undefined) return text
   throw new MalformedMessageError(`${name} must be a text`)
+}
+
+/** Of a string, symbol or character. Undefined: it is none of them. */
+export function textOf(value: StoredValue | undefined): string | undefined {
+  const text = typeof value === 'object' ? (value?.['symbol'] ?? value?.['char']) : value
+  return typeof text === 'string' ? text : undefined
 }
 
 /** Of an unsigned whole number up to 2^32 - 1; undefined of null. @throws ERR_MALFORMED_MESSAGE */
 export function uintAt(bytes: Buffer, at: number, name: string): number | undefined {
   const value = storedValueAt(bytes, at)
   if (value === null) return undefined
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < HIGH) {
-    return value
+  const [number] = typeof value === 'object' ? Object.values(value) : [value]
+  if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number < HIGH) {
+    return number
   }
   throw new MalformedMessageError(`${name} must be an unsigned number`)
 }
@@ -79,14 +93,29 @@ export function idTextAt(bytes: Buffer, at: number, name: string): string | unde
   if (value === null) return undefined
   if (typeof value === 'string' || typeof value === 'number') return String(value)
   if (typeof value === 'object') {
-    const { ulong, long, uuid, bytes: base64 } = value
-    const text = ulong ?? long ?? uuid ?? base64
-    if (typeof text === 'string') return text
+    const [type = '', inner] = Object.entries(value)[0] ?? []
+    if (ID_KINDS.has(type)) return String(inner)
   }
   throw new MalformedMessageError(`${name} must be a text, a whole number, a uuid or bytes`)
 }
 
-function numberAt(bytes: Buffer, at: number): StoredValue {
+function typedNumberAt(bytes: Buffer, at: number): StoredValue {
+  const number = numberAt(bytes, at)
+  if (typeof number === 'bigint') {
+    return bytes[at] === code.ULONG ? { ulong: String(number) } : { long: String(number) }
+  }
+  const kind = kindOfCode(bytes[at]!)
+  if (kind === 'float' || kind === 'float64') {
+    // JSON has no such numbers.
+    if (Object.is(number, -0)) return { double: '-0' }
+    if (!Number.isFinite(number)) return { double: String(number) }
+    if (kind === 'float64' && !Number.isInteger(number)) return number
+  }
+  return kind === undefined ? number : { [kind]: number }
+}
+
+/** A whole number that a double does not hold exactly is a bigint. @throws ERR_MALFORMED_MESSAGE */
+function numberAt(bytes: Buffer, at: number): number | bigint {
   const value = at + 1
   switch (bytes[at]) {
     case code.UINT_0:
@@ -109,17 +138,15 @@ function numberAt(bytes: Buffer, at: number): StoredValue {
     case code.INT:
       return bytes.readInt32BE(value)
     case code.FLOAT:
-      return doubleOf(bytes.readFloatBE(value))
+      return bytes.readFloatBE(value)
     case code.DOUBLE:
-      return doubleOf(bytes.readDoubleBE(value))
+      return bytes.readDoubleBE(value)
     case code.ULONG: {
       const whole = uint32At(bytes, value) * HIGH + uint32At(bytes, value + 4)
-      if (Number.isSafeInteger(whole)) return whole
-      const exact = String(bytes.readBigUInt64BE(value))
-      return bytes[value]! < 0x80 ? { long: exact } : { ulong: exact }
+      return Number.isSafeInteger(whole) ? whole : bytes.readBigUInt64BE(value)
     }
     case code.LONG:
-      return safeLongIn(bytes, value) ?? { long: String(bytes.readBigInt64BE(value)) }
+      return safeLongIn(bytes, value) ?? bytes.readBigInt64BE(value)
     default:
       throw new MalformedMessageError('a property is a list, a map or an array')
   }
@@ -143,10 +170,6 @@ function timestampIn(bytes: Buffer, at: number): StoredValue {
   return ms !== undefined && Math.abs(ms) <= MAX_DATE_MS
     ? { date: ms }
     : { timestamp: String(bytes.readBigInt64BE(at)) }
-}
-
-function doubleOf(value: number): StoredValue {
-  return Number.isFinite(value) ? value : { double: String(value) }
 }
 
 function textIn(bytes: Buffer, start: number, length: number): string {

@@ -3,8 +3,7 @@ import { describeValue } from '@tidemark/contracts/internal'
 import { checkPropertyCount, type StoredValue } from '@tidemark/messaging/front'
 import rhea, { type Typed } from 'rhea'
 import { storedValueAt } from './read-values.ts'
-import { NUMBER_KINDS } from './number-kinds.ts'
-import { MAP_32, MAP_8, NULL, ULONG } from './type-codes.ts'
+import { MAP_32, MAP_8, NULL } from './type-codes.ts'
 
 /** What we use of rhea's encodings that its declarations leave out. */
 interface RheaTypes {
@@ -62,21 +61,10 @@ export function typedProperties(
   return Object.fromEntries(
     entries.map(([key, value]) => {
       try {
-        return [key, typedStoredValue(value)]
+        return [key, storedValueAt(encoded(value), 0)]
       } catch (cause) {
         throw new InvalidOptionError(`${name}.${key} must be no list, map or array`, { cause })
       }
     }),
   )
-}
-
-/** With the type of a number, which the bytes of a message would keep. */
-function typedStoredValue(value: Typed): StoredValue {
-  const stored = storedValueAt(encoded(value), 0)
-  if (typeof stored === 'object' && stored !== null && typeof stored['long'] === 'string') {
-    return value.type.typecode === ULONG ? { ulong: stored['long'] } : stored
-  }
-  if (typeof stored !== 'number') return stored
-  const number = NUMBER_KINDS.find(({ codes }) => codes.includes(value.type.typecode))
-  return number === undefined ? stored : { [number.kind]: stored }
 }

@@ -42,6 +42,12 @@ function writeText(writer: ValueWriter, type: string, text: string): boolean {
     case 'timestamp':
       writer.exactTimestamp(BigInt(text))
       return true
+    case 'symbol':
+      writer.symbol(text)
+      return true
+    case 'char':
+      writer.fixed(code.CHAR, (text.codePointAt(0) ?? 0).toString(16).padStart(8, '0'))
+      return true
     case 'double':
       writer.double(Number(text))
       return true

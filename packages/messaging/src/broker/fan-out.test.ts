@@ -1,3 +1,4 @@
+import { systemRandom } from '@tidemark/contracts'
 import type { EntityRecord, MessageCopy } from '@tidemark/store/messages'
 import { expect, test } from 'vitest'
 import { ParsedRules } from '../rules/parsed-rules.ts'
@@ -12,7 +13,7 @@ function busyTopic(count: number) {
   const rules = [{ name: 'r', filter: { kind: 'sql', expression }, action: undefined }]
   const subscriptions = Array.from({ length: count }, (_, number) => ({ number, settings, rules }))
   const directory = { subscriptionsOf: () => subscriptions } as unknown as EntityDirectory
-  return judgeArrival({ directory, rules: new ParsedRules() }, {
+  return judgeArrival({ directory, rules: new ParsedRules(), random: systemRandom }, {
     kind: 'topic',
   } as unknown as EntityRecord)
 }

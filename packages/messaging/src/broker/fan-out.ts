@@ -1,3 +1,4 @@
+import type { Random } from '@tidemark/contracts'
 import { eventLoopTurn } from '@tidemark/contracts/internal'
 import {
   CopyBudget,
@@ -14,6 +15,8 @@ import type { EntityDirectory } from './entity-directory.ts'
 export interface FanOutContext {
   readonly directory: EntityDirectory
   readonly rules: ParsedRules
+  /** For the UUIDs that a rule makes. */
+  readonly random: Random
 }
 
 /** Steps of rules after which other work of the process has its turn: a few milliseconds. */
@@ -24,14 +27,15 @@ const STEPS_PER_TURN = MAX_STEPS / 4
  * `messages` are stored together with it, all or none.
  */
 export function judgeArrival(
-  { directory, rules }: FanOutContext,
+  { directory, rules, random }: FanOutContext,
   record: EntityRecord,
 ): (message: JudgedMessage, messages?: number) => Promise<readonly MessageCopy[]> {
   if (record.kind !== 'topic') return () => Promise.resolve([])
   const subscriptions = directory.subscriptionsOf(record)
   let spent = 0
   return async (message, messages = 1) => {
-    const judge = new RuleJudge(message, rules, { subscriptions: subscriptions.length, messages })
+    const together = { subscriptions: subscriptions.length, messages, random }
+    const judge = new RuleJudge(message, rules, together)
     const copies: MessageCopy[] = []
     for (const subscription of subscriptions) {
       const before = judge.steps

@@ -1,10 +1,12 @@
 import { assertNever } from '@tidemark/contracts/internal'
-import type {
-  EntityCounts,
-  EntityRecord,
-  EntitySettings,
-  RuleFilter,
-  RuleRecord,
+import {
+  actionOf,
+  type EntityCounts,
+  type EntityRecord,
+  type EntitySettings,
+  type RuleFilter,
+  type RuleRecord,
+  type SqlText,
 } from '@tidemark/store/messages'
 import { fromStoredValues } from '../messages/stored-value.ts'
 import { utcDate } from '../platform/utc-date.ts'
@@ -16,6 +18,7 @@ import type {
   QueueRuntimeProperties,
   RuleProperties,
   RuntimeProperties,
+  SqlRuleFilter,
   SubscriptionProperties,
   TopicProperties,
 } from './options.ts'
@@ -56,11 +59,13 @@ export function shownSettings(
   }
 }
 
-export function ruleProperties({ name, filter, action, createdMs }: RuleRecord): RuleProperties {
+export function ruleProperties(rule: RuleRecord): RuleProperties {
+  const { name, filter, createdMs } = rule
+  const action = actionOf(rule)
   return {
     name,
     filter: ruleFilter(filter),
-    ...(action === undefined ? {} : { action: { sqlExpression: action } }),
+    ...(action === undefined ? {} : { action: sqlRule(action) }),
     createdAtUtc: utcDate(createdMs),
   }
 }
@@ -162,6 +167,11 @@ function duplicateProperties({
   }
 }
 
+function sqlRule({ expression: sqlExpression, parameters }: SqlText): SqlRuleFilter {
+  if (parameters === undefined) return { sqlExpression }
+  return { sqlExpression, parameters: fromStoredValues(parameters) }
+}
+
 function ruleFilter(filter: RuleFilter): NonNullable<RuleProperties['filter']> {
   switch (filter.kind) {
     case 'true':
@@ -169,7 +179,7 @@ function ruleFilter(filter: RuleFilter): NonNullable<RuleProperties['filter']> {
     case 'false':
       return { sqlExpression: '1=0' }
     case 'sql':
-      return { sqlExpression: filter.expression }
+      return sqlRule(filter)
     case 'correlation': {
       const { applicationProperties, ...properties } = filter.filter
       if (applicationProperties === undefined) return properties

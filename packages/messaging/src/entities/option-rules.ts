@@ -63,7 +63,15 @@ export const SUBSCRIPTION_RULES: OptionRules<SubscriptionOptions> = {
   rules: LIST,
 }
 
-export const SQL_RULES: OptionRules<SqlRuleFilter> = { sqlExpression: requiredOption(option.text) }
+const PROPERTIES = optionRule(
+  'an object of properties',
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+)
+
+export const SQL_RULES: OptionRules<SqlRuleFilter> = {
+  sqlExpression: requiredOption(option.text),
+  parameters: PROPERTIES,
+}
 
 export const CORRELATION_RULES: OptionRules<CorrelationRuleFilter> = {
   correlationId: option.text,
@@ -74,10 +82,7 @@ export const CORRELATION_RULES: OptionRules<CorrelationRuleFilter> = {
   sessionId: option.text,
   replyToSessionId: option.text,
   contentType: option.text,
-  applicationProperties: optionRule(
-    'an object of properties',
-    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  ),
+  applicationProperties: PROPERTIES,
 }
 
 export const RULE_RULES: OptionRules<RuleOptions> = {

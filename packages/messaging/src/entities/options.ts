@@ -68,9 +68,16 @@ export interface SubscriptionOptions extends EntityOptions, ReceivingOptions {
   readonly rules?: readonly RuleOptions[] | undefined
 }
 
-/** Matches messages for which the expression is true. */
+/**
+ * Matches messages for which the expression is true.
+ *
+ * @example { sqlExpression: 'price > @least', parameters: { '@least': 100 } }
+ */
 export interface SqlRuleFilter {
+  /** A condition of a filter, or the steps of an action. */
   readonly sqlExpression: string
+  /** What each `@name` of the expression stands for, by its name with the `@`. @default none */
+  readonly parameters?: Readonly<Record<string, PropertyValue>> | undefined
 }
 
 /** Matches messages that have all of these values. */

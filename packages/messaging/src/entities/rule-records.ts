@@ -1,15 +1,15 @@
 import { InvalidOptionError } from '@tidemark/contracts'
 import { checkOptions, optionGroup } from '@tidemark/contracts/internal'
-import type { RuleFilter, RuleRecord } from '@tidemark/store/messages'
+import type { RuleFilter, RuleRecord, SqlText } from '@tidemark/store/messages'
 import { InvalidRuleError } from '../errors/invalid-rule-error.ts'
 import { toStoredValues } from '../messages/stored-value.ts'
 import { checkRule } from '../rules/check-rule.ts'
 import { isSameName, problemOfRuleName } from './entity-names.ts'
 import { CORRELATION_RULES, RULE_RULES, SQL_RULES } from './option-rules.ts'
-import type { RuleOptions } from './options.ts'
+import type { RuleOptions, SqlRuleFilter } from './options.ts'
 
-/** Of a correlation filter as it is stored: a SQL filter has a bound of its own. */
-const MAX_FILTER_CHARACTERS = 8192
+/** Of a correlation filter, or of parameters, as they are stored: SQL has a bound of its own. */
+const MAX_STORED_CHARACTERS = 8192
 
 /** Of a subscription. All of them stand in one record, which is read before each send to the topic. */
 const MAX_RULES = 1000
@@ -59,6 +59,7 @@ export function readRule(rule: RuleOptions, createdMs: number): RuleRecord {
     name,
     filter: readFilter(filter),
     action: action?.sqlExpression,
+    actionParameters: action?.parameters && storedWithin(action.parameters, 'action'),
     createdMs,
   }
   checkRule(record)
@@ -70,7 +71,9 @@ function readFilter(filter: RuleOptions['filter']): RuleFilter {
   if (filter === false) return { kind: 'false' }
   if ('sqlExpression' in filter) {
     checkOptions({ filter }, { filter: optionGroup(SQL_RULES) })
-    return { kind: 'sql', expression: filter.sqlExpression }
+    const { sqlExpression: expression, parameters } = filter
+    if (parameters === undefined) return { kind: 'sql', expression }
+    return { kind: 'sql', expression, parameters: storedWithin(parameters, 'filter') }
   }
   checkOptions({ filter }, { filter: optionGroup(CORRELATION_RULES) })
   const { applicationProperties, ...texts } = filter
@@ -84,13 +87,26 @@ function readFilter(filter: RuleOptions['filter']): RuleFilter {
         ? texts
         : { ...texts, applicationProperties: toStoredValues(applicationProperties) },
   }
-  const { length } = JSON.stringify(stored.filter)
-  if (length > MAX_FILTER_CHARACTERS) {
-    throw new InvalidOptionError(
-      `filter must have at most ${MAX_FILTER_CHARACTERS} characters as JSON, got ${length}`,
-    )
-  }
+  assertShort(stored.filter, 'filter')
   return stored
+}
+
+function storedWithin(
+  parameters: NonNullable<SqlRuleFilter['parameters']>,
+  part: string,
+): NonNullable<SqlText['parameters']> {
+  const stored = toStoredValues(parameters)
+  assertShort(stored, `${part}.parameters`)
+  return stored
+}
+
+/** @throws ERR_INVALID_OPTION */
+function assertShort(stored: object, part: string): void {
+  const { length } = JSON.stringify(stored)
+  if (length <= MAX_STORED_CHARACTERS) return
+  throw new InvalidOptionError(
+    `${part} must have at most ${MAX_STORED_CHARACTERS} characters as JSON, got ${length}`,
+  )
 }
 
 function rethrow(index: number, read: () => RuleRecord): RuleRecord {

@@ -35,9 +35,10 @@ export {
 export { amqpCondition } from '../errors/conditions.ts'
 export { encodeChanges, headOf, type MessageHead } from '../messages/message-codec.ts'
 export { checkMessageIds } from '../messages/message-id.ts'
-export { checkPropertyCount, fromStoredValues } from '../messages/stored-value.ts'
+export { checkPropertyCount, typedProperties } from '../messages/stored-value.ts'
 export {
   ACTIVE,
+  actionOf,
   DEFERRED,
   readChanges,
   SCHEDULED,
@@ -50,5 +51,6 @@ export {
   type RuleFilter,
   type RuleRecord,
   type StoredMessage,
+  type SqlText,
   type StoredValue,
 } from '@tidemark/store/messages'

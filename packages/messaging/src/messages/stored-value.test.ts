@@ -29,6 +29,8 @@ test.each(VALUES)('%s comes back as it was, through JSON', (value) => {
 test('values of one name each', () => {
   expect(toStoredValues({ a: 1n, b: 'x' })).toEqual({ a: { long: '1' }, b: 'x' })
   expect(fromStoredValues({ a: { long: '1' }, b: 'x' })).toEqual({ a: 1n, b: 'x' })
+  const most = { a: { ulong: '18446744073709551615' } }
+  expect(toStoredValues(fromStoredValues(most))).toEqual(most)
 })
 
 test('a type of another protocol is shown as its value', () => {
@@ -36,14 +38,18 @@ test('a type of another protocol is shown as its value', () => {
   expect(fromStoredValue({ map: {} })).toBeNull()
 })
 
-test.each([[{}], [undefined], [2n ** 63n], [new Date(Number.NaN)], [Symbol('x')]])(
-  'refuses what no property can be: %s',
-  (value) => {
-    expect(() => toStoredValue('p', value as never)).toThrow(
-      'the property "p" must be a text, a number, a 64-bit integer, true, false, a date, bytes or null, got ',
-    )
-  },
-)
+test.each([
+  [{}],
+  [undefined],
+  [2n ** 64n],
+  [-(2n ** 63n) - 1n],
+  [new Date(Number.NaN)],
+  [Symbol('x')],
+])('refuses what no property can be: %s', (value) => {
+  expect(() => toStoredValue('p', value as never)).toThrow(
+    'the property "p" must be a text, a number, a 64-bit integer, true, false, a date, bytes or null, got ',
+  )
+})
 
 test('SET-17 a message has at most 1,000 properties', () => {
   const values = (count: number) =>

@@ -1,5 +1,4 @@
 import { assertNever } from '@tidemark/contracts/internal'
-import type { StoredValue } from '@tidemark/store/messages'
 import type {
   BinaryOperator,
   Expression,
@@ -9,6 +8,7 @@ import type {
 } from './expression.ts'
 import { isLike } from './like.ts'
 import type { SeenProperties } from './seen-properties.ts'
+import { checked64, isSameStored, sqlValue, typedText } from './sql-values.ts'
 import { EvaluationError, type WorkBudget } from './work-budget.ts'
 
 /** Longest text that `+` makes. */
@@ -27,6 +27,12 @@ export function evaluate(expression: Expression, seen: SeenProperties): SqlValue
       return expression.value
     case 'property':
       return propertyValue(expression.property, seen)
+    case 'lookUp': {
+      const name = evaluate(expression.name, seen)
+      return typeof name === 'string' ? propertyValue({ kind: 'user', name }, seen) : null
+    }
+    case 'newId':
+      return { other: { uuid: seen.newId() }, order: undefined }
     case 'exists':
       return propertyExists(expression.property, seen)
     case 'not': {
@@ -61,23 +67,6 @@ function propertyValue(property: PropertyName, seen: SeenProperties): SqlValue {
   if (property.kind === 'system') return seen.system(property.name) ?? null
   const present = seen.presentName(property.name)
   return sqlValue(present === undefined ? undefined : seen.value(present))
-}
-
-function sqlValue(value: StoredValue | undefined): SqlValue {
-  if (value === undefined || value === null || typeof value !== 'object') return value ?? null
-  const { date } = value
-  return typeof date === 'number'
-    ? { other: value, order: date }
-    : (numberIn(value) ?? { other: value, order: undefined })
-}
-
-/** Of a stored value with a type of numbers, also one that only a front for a protocol knows. Decimals are none. */
-export function numberIn(value: Readonly<Record<string, unknown>>): number | bigint | undefined {
-  const [[type, inner] = ['', undefined]] = Object.entries(value)
-  if (typeof inner === 'number') return type === 'date' ? undefined : inner
-  if (typeof inner !== 'string') return undefined
-  if (type === 'long' || type === 'ulong') return BigInt(inner)
-  return type === 'double' ? Number(inner) : undefined
 }
 
 function truthOf(value: SqlValue): boolean | null {
@@ -161,6 +150,7 @@ function compare(
   if (left === null || right === null) return null
   const order = orderOf(left, right, budget)
   if (order === undefined) return null
+  if (order === 'other') return operator === '=' ? false : operator === '<>' ? true : null
   switch (operator) {
     case '=':
       return order === 0
@@ -183,7 +173,7 @@ function orderOf(
   left: NonNullable<SqlValue>,
   right: NonNullable<SqlValue>,
   budget: WorkBudget,
-): number | undefined {
+): number | 'other' | undefined {
   if (typeof left === 'object' || typeof right === 'object') {
     return typeof left === 'object' && typeof right === 'object'
       ? orderOfOthers(left, right, budget)
@@ -200,43 +190,18 @@ function orderOf(
   return left < right ? -1 : left > right ? 1 : 0
 }
 
-/** Dates by their instants; anything else can only be the same. */
+/** Dates by their instants. Anything else of one type is the same, or another without an order. */
 function orderOfOthers(
   left: OtherValue,
   right: OtherValue,
   budget: WorkBudget,
-): number | undefined {
+): number | 'other' | undefined {
   if (left.order !== undefined && right.order !== undefined) return left.order - right.order
-  return isSameStored(left.other, right.other, budget) ? 0 : undefined
+  if (isSameStored(left.other, right.other, budget)) return 0
+  return typedText(left.other).type === typedText(right.other).type ? 'other' : undefined
 }
 
-/** Of the budget, to take two such values apart. */
-const TYPED_STEPS = 10
-
-/** Bytes, or values of a type that only a front for a protocol knows. */
-export function isSameStored(
-  left: StoredValue | undefined,
-  right: StoredValue | undefined,
-  budget: WorkBudget,
-): boolean {
-  budget.spend(TYPED_STEPS)
-  const [a, b] = [typedText(left), typedText(right)]
-  if (a.type !== b.type || a.text.length !== b.text.length) return false
-  budget.spendOn(a.text.length)
-  return a.text === b.text
-}
-
-/** The text in a value is as it is, however long: nothing is copied for a comparison. */
-export function typedText(value: StoredValue | undefined): {
-  readonly type: string
-  readonly text: string
-} {
-  const [[type, text] = ['', value]] =
-    typeof value === 'object' && value !== null ? Object.entries(value) : []
-  return { type, text: typeof text === 'string' ? text : String(JSON.stringify(value)) }
-}
-
-/** On whole numbers of 64 bits exactly, as soon as one is one. Unknown for what is no number. */
+/** Whole numbers give a whole number of 64 bits, and a double gives a double. Unknown for what is no number. */
 function calculate(
   operator: '+' | '-' | '*' | '/' | '%',
   left: SqlValue,
@@ -255,9 +220,8 @@ function calculate(
   if ((operator === '/' || operator === '%') && Number(right) === 0) {
     throw new EvaluationError('division by zero')
   }
-  if (typeof left === 'bigint' || typeof right === 'bigint') {
-    const [a, b] = [wholeOf(left), wholeOf(right)]
-    if (a !== undefined && b !== undefined) return checked64(wholeResult(operator, a, b))
+  if (typeof left === 'bigint' && typeof right === 'bigint') {
+    return checked64(wholeResult(operator, left, right))
   }
   const [a, b] = [Number(left), Number(right)]
   return operator === '+'
@@ -281,17 +245,6 @@ function wholeResult(operator: '+' | '-' | '*' | '/' | '%', a: bigint, b: bigint
         : operator === '/'
           ? a / b
           : a % b
-}
-
-function wholeOf(value: number | bigint): bigint | undefined {
-  if (typeof value === 'bigint') return value
-  return Number.isSafeInteger(value) ? BigInt(value) : undefined
-}
-
-/** @throws EvaluationError */
-export function checked64(value: bigint): bigint {
-  if (BigInt.asIntN(64, value) === value) return value
-  throw new EvaluationError('a whole number does not fit into 64 bits')
 }
 
 function isNumber(value: SqlValue): value is number | bigint {

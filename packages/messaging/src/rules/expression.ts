@@ -5,7 +5,7 @@ export type PropertyName =
   | { readonly kind: 'user'; readonly name: string }
   | { readonly kind: 'system'; readonly name: SystemProperty }
 
-/** A value; null is unknown, or a property that is not there. */
+/** A value; null is unknown, or a property that is not there. A bigint is a whole number of 64 bits, a number is a double. */
 export type SqlValue = string | number | bigint | boolean | null | OtherValue
 
 /** A date, bytes, or a type that a front for a protocol knows. */
@@ -33,6 +33,10 @@ export type BinaryOperator =
 export type Expression =
   | { readonly kind: 'literal'; readonly value: SqlValue }
   | { readonly kind: 'property'; readonly property: PropertyName }
+  /** The application property whose name is a value. */
+  | { readonly kind: 'lookUp'; readonly name: Expression }
+  /** A UUID that nobody else has. */
+  | { readonly kind: 'newId' }
   | { readonly kind: 'exists'; readonly property: PropertyName }
   | { readonly kind: 'not' | 'negate'; readonly operand: Expression }
   | { readonly kind: 'isNull'; readonly operand: Expression }

@@ -1,3 +1,4 @@
+import { systemRandom as random } from '@tidemark/contracts'
 import type { EntityRecord, EntitySettings, RuleRecord } from '@tidemark/store/messages'
 import { expect, test, vi } from 'vitest'
 import type { MessageHead } from '../messages/message-codec.ts'
@@ -12,6 +13,7 @@ const HEAD: MessageHead = {
   sessionId: 's',
   properties: {
     n: 3,
+    half: 1.5,
     text: 'abc',
     flag: true,
     none: null,
@@ -44,7 +46,7 @@ function sql(expression: string): Pick<RuleRecord, 'filter'> {
   return { filter: { kind: 'sql', expression } }
 }
 
-const ONE = { subscriptions: 1, messages: 1 }
+const ONE = { subscriptions: 1, messages: 1, random }
 
 const judge = (record: EntityRecord, head = HEAD, bytes = 0) => [
   ...new RuleJudge({ head, bytes }, new ParsedRules(), ONE).copiesFor(record),
@@ -67,11 +69,20 @@ test.each([
   ['sys.CorrelationId IS NULL', true],
   ['n + 1 * 2 - 4 / 2 % 3 = 3', true],
   ['-n < -2 AND +n > 2', true],
-  ['n / 2 = 1.5', true],
+  ['n / 2 = 1 AND n / 2.0 = 1.5 AND n / 2e0 = 1.5', true],
+  ['half * 2 = 3 AND half / 1 = 1.5', true],
+  ['7 % 4 = 3 AND -7 / 2 = -3', true],
   ['n = 3. AND n = 3.0 AND n > .5 AND n < 3e1 AND n < 3.e+1', true],
   ['big = 9007199254740993', true],
   ['big = 9007199254740992', false],
-  ['big - 1 = 9007199254740992', true],
+  ['big - 1 = 9007199254740992 AND big / 2.0 > big / 4', true],
+  ["property('n') = 3 AND P('te' + 'xt') = 'abc'", true],
+  ["property('nothing') IS NULL AND property(n) IS NULL", true],
+  ['newid() <> NEWID() AND newid() IS NOT NULL', true],
+  [
+    '9223372036854775807 + 1 = 1',
+    "The rule 'r0' could not be evaluated: a whole number does not fit into 64 bits",
+  ],
   ['big > n', true],
   ["text + 'd' = 'abcd'", true],
   ["text < 'abd'", true],
@@ -135,15 +146,26 @@ const AMQP_HEAD: MessageHead = {
     n: 3,
     small: { ubyte: 5 },
     exact: { int64: 5 },
+    double: { float64: 5 },
+    raw: { bytes: 'AA==' },
+    letter: { char: 'é' },
+    price: { decimal128: '303e000000000000000000000000007b' },
+    most: { decimal128: '3040ffffffffffffffffffffffffffff' },
+    cents: { decimal64: '3180000000000096' },
   },
 }
 
 test.each([
   ['small = exact AND small + n = 8 AND exact > 4.5', true],
+  ['small / 2 = 2 AND exact / 2 = 2 AND double / 2 = 2.5', true],
+  ["letter = 'é' AND letter LIKE '_'", true],
+  ['price = 12.3 AND price > 12 AND price * 10 = 123.0 AND cents = 1.5', true],
   ['id = same', true],
   ['id <> same', false],
   ['id = other', false],
-  ['NOT (id = other)', false],
+  ['NOT (id = other) AND id <> other', true],
+  ['id < other OR id >= other', false],
+  ['id <> raw OR id = raw', false],
   ["id = '00112233-4455-6677-8899-aabbccddeeff'", false],
   ["id LIKE '%'", false],
   ['id + 1 = 1', false],
@@ -159,6 +181,28 @@ test.each([
   },
 )
 
+test('TOP-05 TOP-06 parameters stand for their values, with their types', () => {
+  const parameters = {
+    '@n': 3,
+    '@t': 'abc',
+    '@id': { uuid: 'a' },
+    '@none': null,
+    '@d': { float64: 2 },
+  }
+  const filter = (expression: string) =>
+    judge(subscription([{ filter: { kind: 'sql', expression, parameters } }])).length === 1
+  expect(filter('n = @n AND text = @t AND n / @d = 1.5')).toBe(true)
+  expect(filter('n = @none')).toBe(false)
+  expect(filter("text = '@t'")).toBe(false)
+  const [copy] = judge(
+    subscription([{ action: 'SET a = @id SET b = @n + 1;', actionParameters: parameters }]),
+  )
+  expect(copy?.changes?.properties).toMatchObject({ a: { uuid: 'a' }, b: { int64: 4 } })
+  expect(() =>
+    checkRule({ filter: { kind: 'sql', expression: 'n = @N', parameters }, action: undefined }),
+  ).toThrow('filter: there is no parameter @N, at character 5')
+})
+
 test('TOP-04 TOP-06 such values are found by correlation filters, and copied by actions', () => {
   const matched = (properties: MessageHead['properties']): boolean => {
     const filter = { kind: 'correlation', filter: { applicationProperties: properties } } as const
@@ -167,10 +211,16 @@ test('TOP-04 TOP-06 such values are found by correlation filters, and copied by 
   expect(matched({ id: { uuid: '00112233-4455-6677-8899-aabbccddeeff' }, n: 3 })).toBe(true)
   expect(matched({ id: { uuid: '00112233-4455-6677-8899-aabbccddee00' } })).toBe(false)
   expect(matched({ id: '00112233-4455-6677-8899-aabbccddeeff' })).toBe(false)
-  const [copy] = judge(subscription([{ action: 'SET copy = id; SET big = huge' }]), AMQP_HEAD)
+  expect(matched({ letter: 'é' })).toBe(true)
+  expect(matched({ letter: { char: 'e' } })).toBe(false)
+  expect(matched({ price: 12.3, cents: { decimal128: '303c0000000000000000000000000096' } })).toBe(
+    true,
+  )
+  const steps = ['id', 'huge', 'small', 'letter', 'price', 'double'] as const
+  const action = steps.map((name) => `SET [${name} 2] = ${name}`).join(' ')
+  const [copy] = judge(subscription([{ action }]), AMQP_HEAD)
   expect(copy?.changes?.properties).toEqual({
-    copy: AMQP_HEAD.properties?.['id'],
-    big: AMQP_HEAD.properties?.['huge'],
+    ...Object.fromEntries(steps.map((name) => [`${name} 2`, AMQP_HEAD.properties?.[name]])),
     RuleName: 'r0',
   })
 })
@@ -198,7 +248,9 @@ test.each([
 test.each([
   ['', 'action: expected SET or REMOVE at character 1, got the end'],
   ['SET n', 'action: expected "=" at character 6, got the end'],
-  ['SET n = 1 REMOVE m', 'action: expected the end at character 11, got "REMOVE"'],
+  ['SET n = 1 x', 'action: expected SET or REMOVE at character 11, got "x"'],
+  ['SET n = 1;; REMOVE n', 'action: expected SET or REMOVE at character 11, got ";"'],
+  ['SET n = @p', 'action: there is no parameter @p, at character 9'],
   ['REMOVE', 'action: expected a property at character 7, got the end'],
 ])('the action %s is refused: %s', (action, message) => {
   expect(() => checkRule({ filter: { kind: 'true' }, action })).toThrow(message)
@@ -212,7 +264,7 @@ test('TOP-03 matching rules without action give one copy, each with an action it
     { subscription: 7, changes: undefined, session: 's', deadLetter: undefined },
     {
       subscription: 7,
-      changes: { properties: { n: 4, RuleName: 'r1' }, removed: [], system: {} },
+      changes: { properties: { n: { int64: 4 }, RuleName: 'r1' }, removed: [], system: {} },
       session: 's',
       deadLetter: undefined,
     },
@@ -233,7 +285,7 @@ test('TOP-06 the steps of an action see each other, and keep types', () => {
     subscription: 7,
     changes: {
       properties: {
-        a: 4,
+        a: { int64: 4 },
         big: { long: '9007199254740994' },
         when: { date: 1000 },
         flag: false,
@@ -249,13 +301,17 @@ test('TOP-06 the steps of an action see each other, and keep types', () => {
 
 test('TOP-06 actions find properties as filters do, without regard to case', () => {
   const [copy] = judge(subscription([{ action: 'REMOVE TEXT; SET N = 4; SET Fresh = 1' }]))
-  expect(copy?.changes).toMatchObject({ removed: ['text'], properties: { n: 4, Fresh: 1 } })
+  expect(copy?.changes).toMatchObject({
+    removed: ['text'],
+    properties: { n: { int64: 4 }, Fresh: { int64: 1 } },
+  })
   expect(Object.keys(copy?.changes?.properties ?? {})).not.toContain('N')
 })
 
 test.each([
   ['texts that double with each step', 'SET a = a + a;'.repeat(60)],
-  ['a whole number above 64 bits', 'SET a = 99999999999999999999999'],
+  ['a whole number above 64 bits', 'SET a = 9223372036854775807 + 1'],
+  ['a literal above 64 bits', 'SET a = 9223372036854775808'],
   ['a session of more than 128 characters', `SET sys.SessionId = '${'s'.repeat(129)}'`],
 ])('TOP-08 an action fails by its limits: %s', (_, action) => {
   const head: MessageHead = { bodyKind: 'json', properties: { a: 'x' } }
@@ -307,7 +363,7 @@ test('TOP-06 an action sees and changes names of any case, as its steps left the
     judge(subscription([{ action }]), { ...HEAD, properties })[0]?.changes
   const both = { Aa: 1, aA: 2 }
   expect(act('REMOVE AA; SET x = aa; SET AA = 5', both)).toMatchObject({
-    properties: { x: 2, aA: 5 },
+    properties: { x: 2, aA: { int64: 5 } },
     removed: ['Aa'],
   })
   expect(act('SET new = 1; SET NEW = NeW + 1; REMOVE nEW; SET y = new', {})).toMatchObject({
@@ -335,7 +391,8 @@ function judgeAll(
   message: { readonly head: MessageHead; readonly bytes: number },
   messages = 1,
 ) {
-  const judge = new RuleJudge(message, new ParsedRules(), { subscriptions: all.length, messages })
+  const together = { subscriptions: all.length, messages, random }
+  const judge = new RuleJudge(message, new ParsedRules(), together)
   const copies = all.map((record) => judge.copiesFor(record))
   return { copies, steps: judge.steps }
 }

@@ -1,5 +1,7 @@
+import type { Random } from '@tidemark/contracts'
 import { assertNever } from '@tidemark/contracts/internal'
 import {
+  actionOf,
   changesSize,
   COPY_BYTES,
   type CorrelationFilter,
@@ -12,8 +14,9 @@ import {
 import type { MessageHead } from '../messages/message-codec.ts'
 import type { ParsedRules } from './parsed-rules.ts'
 import { runAction } from './run-action.ts'
-import { evaluateFilter, isSameStored, numberIn, typedText } from './evaluate.ts'
+import { evaluateFilter } from './evaluate.ts'
 import { GivenProperties } from './seen-properties.ts'
+import { isSameStored, numberIn, textIn, typedText } from './sql-values.ts'
 import { EvaluationError, WorkBudget } from './work-budget.ts'
 
 /** What rules see of a message. */
@@ -33,9 +36,12 @@ export class RuleJudge {
   constructor(
     { head, bytes }: JudgedMessage,
     parsed: ParsedRules,
-    together: { readonly subscriptions: number; readonly messages: number },
+    {
+      random,
+      ...together
+    }: { readonly subscriptions: number; readonly messages: number; readonly random: Random },
   ) {
-    this.#given = new GivenProperties(head, new WorkBudget(together))
+    this.#given = new GivenProperties(head, new WorkBudget(together), random)
     this.#bytes = bytes
     this.#parsed = parsed
   }
@@ -58,7 +64,9 @@ export class RuleJudge {
     const copies: MessageCopy[] = []
     let isPlain = false
     let failure: string | undefined
-    for (const { name, filter, action } of inOrder(rules)) {
+    for (const rule of inOrder(rules)) {
+      const { name, filter } = rule
+      const action = actionOf(rule)
       try {
         budget.spend(1)
         if (!matches(filter, given, this.#parsed)) continue
@@ -166,7 +174,7 @@ function matches(filter: RuleFilter, given: GivenProperties, parsed: ParsedRules
     case 'correlation':
       return correlates(filter.filter, given)
     case 'sql':
-      return evaluateFilter(parsed.filter(filter.expression), given)
+      return evaluateFilter(parsed.filter(filter), given)
     default:
       return assertNever(filter)
   }
@@ -187,7 +195,7 @@ function correlates(filter: CorrelationFilter, given: GivenProperties): boolean 
   })
 }
 
-/** Numbers are compared by their value, whatever their type; everything else must have the same type. */
+/** Numbers and texts are compared by their value, whatever their type; everything else must have the same type. */
 function isSame(
   wanted: StoredValue | undefined,
   found: StoredValue | undefined,
@@ -196,6 +204,8 @@ function isSame(
   if (wanted === found) return true
   const [a, b] = [numberText(wanted), numberText(found)]
   if (a !== undefined && b !== undefined) return a === b
+  const text = textIn(wanted)
+  if (text !== undefined) return text === textIn(found)
   if (typeof wanted !== 'object' || typeof found !== 'object') return false
   return isSameStored(wanted, found, budget)
 }

@@ -1,6 +1,13 @@
-import type { SystemProperty } from '@tidemark/store/messages'
+import type { SqlText, StoredValue, SystemProperty } from '@tidemark/store/messages'
 import { InvalidRuleError } from '../errors/invalid-rule-error.ts'
-import type { ActionStep, BinaryOperator, Expression, PropertyName } from './expression.ts'
+import type {
+  ActionStep,
+  BinaryOperator,
+  Expression,
+  PropertyName,
+  SqlValue,
+} from './expression.ts'
+import { sqlValue } from './sql-values.ts'
 import { tokenize, type Token } from './tokens.ts'
 
 export const MAX_SQL_CHARACTERS = 1024
@@ -34,31 +41,33 @@ const KEYWORDS: ReadonlySet<string> = new Set(
 )
 
 /** A filter: a condition. @throws ERR_INVALID_RULE */
-export function parseFilter(sql: string): Expression {
+export function parseFilter(sql: SqlText): Expression {
   const parser = new Parser(sql)
   const condition = parser.condition()
   parser.end()
   return condition
 }
 
-/** An action: steps with semicolons between them. @throws ERR_INVALID_RULE */
-export function parseAction(sql: string): readonly ActionStep[] {
+/** An action: steps, each with a semicolon behind it or not. @throws ERR_INVALID_RULE */
+export function parseAction(sql: SqlText): readonly ActionStep[] {
   return new Parser(sql).steps()
 }
 
 /** By recursive descent: each method is a line of the grammar in the guide. */
 class Parser {
   readonly #tokens: readonly Token[]
+  readonly #parameters: Readonly<Record<string, StoredValue>>
   #at = 0
   #depth = 0
 
-  constructor(sql: string) {
+  constructor({ expression: sql, parameters = {} }: SqlText) {
     if (sql.length > MAX_SQL_CHARACTERS) {
       throw new InvalidRuleError(
         `an expression has at most ${MAX_SQL_CHARACTERS} characters, got ${sql.length}`,
       )
     }
     this.#tokens = tokenize(sql)
+    this.#parameters = parameters
   }
 
   end(): void {
@@ -66,12 +75,11 @@ class Parser {
   }
 
   steps(): readonly ActionStep[] {
-    const steps = [this.#step()]
-    while (this.#takeSign(';')) {
-      if (this.#token.kind === 'end') break
+    const steps: ActionStep[] = []
+    do {
       steps.push(this.#step())
-    }
-    this.end()
+      this.#takeSign(';')
+    } while (this.#token.kind !== 'end')
     return steps
   }
 
@@ -166,6 +174,7 @@ class Parser {
     const token = this.#token
     if (token.kind === 'text') return this.#literal(token.text)
     if (token.kind === 'number') return this.#literal(numberOf(token.text))
+    if (token.kind === 'parameter') return this.#literal(this.#parameter(token.text))
     if (this.#takeWord('TRUE')) return { kind: 'literal', value: true }
     if (this.#takeWord('FALSE')) return { kind: 'literal', value: false }
     if (this.#takeWord('NULL')) return { kind: 'literal', value: null }
@@ -180,7 +189,21 @@ class Parser {
       this.#expectSign(')')
       return inner
     }
+    if (this.#takeCall('NEWID')) {
+      this.#expectSign(')')
+      return { kind: 'newId' }
+    }
+    if (this.#takeCall('PROPERTY') || this.#takeCall('P')) {
+      const name = this.condition()
+      this.#expectSign(')')
+      return { kind: 'lookUp', name }
+    }
     return { kind: 'property', property: this.#property() }
+  }
+
+  #parameter(name: string): SqlValue {
+    if (Object.hasOwn(this.#parameters, name)) return sqlValue(this.#parameters[name])
+    throw new InvalidRuleError(`there is no parameter ${name}, at character ${this.#token.at + 1}`)
   }
 
   #property(): PropertyName {
@@ -209,7 +232,7 @@ class Parser {
     return text
   }
 
-  #literal(value: string | number | bigint): Expression {
+  #literal(value: SqlValue): Expression {
     this.#at++
     return { kind: 'literal', value }
   }
@@ -230,6 +253,14 @@ class Parser {
   #takeWord(word: string): boolean {
     const { kind, text } = this.#token
     if (kind !== 'word' || text.toUpperCase() !== word) return false
+    this.#at++
+    return true
+  }
+
+  /** A function's name, and the parenthesis behind it. A property may have the same name. */
+  #takeCall(name: string): boolean {
+    const next = this.#tokens[this.#at + 1]
+    if (next?.kind !== 'sign' || next.text !== '(' || !this.#takeWord(name)) return false
     this.#at++
     return true
   }
@@ -264,8 +295,7 @@ function negatedIf(isNegated: boolean, operand: Expression): Expression {
   return isNegated ? { kind: 'not', operand } : operand
 }
 
-/** Whole numbers that a double does not hold exactly are kept as 64-bit ones. */
+/** Of digits alone, it is whole. */
 function numberOf(text: string): number | bigint {
-  const value = Number(text)
-  return /^\d+$/.test(text) && !Number.isSafeInteger(value) ? BigInt(text) : value
+  return /^\d+$/.test(text) ? BigInt(text) : Number(text)
 }

@@ -1,11 +1,10 @@
 import type { MessageChanges, StoredValue, SystemProperty } from '@tidemark/store/messages'
 import { messageIdRule, sessionIdRule } from '../messages/message-id.ts'
-import { checked64, evaluate } from './evaluate.ts'
-import type { ActionStep, SqlValue } from './expression.ts'
-import { ChangedProperties, type GivenProperties } from './seen-properties.ts'
+import { evaluate } from './evaluate.ts'
+import type { ActionStep, Expression, SqlValue } from './expression.ts'
+import { ChangedProperties, type GivenProperties, type SeenProperties } from './seen-properties.ts'
+import { storedOf } from './sql-values.ts'
 import { EvaluationError } from './work-budget.ts'
-
-const LONG_LIMIT = 2n ** 63n
 
 /** Of the budget, for one of the action, beside its expression. */
 const STEPS = 20
@@ -15,12 +14,21 @@ export function runAction(steps: readonly ActionStep[], given: GivenProperties):
   const seen = new ChangedProperties(given)
   for (const { property, ...step } of steps) {
     given.budget.spend(STEPS)
-    const value = step.kind === 'remove' ? undefined : evaluate(step.value, seen)
     if (property.kind === 'system') {
-      seen.setSystem(property.name, value === undefined ? null : systemText(property.name, value))
-    } else seen.set(property.name, value === undefined ? undefined : storedOf(value))
+      const text =
+        step.kind === 'remove' ? null : systemText(property.name, evaluate(step.value, seen))
+      seen.setSystem(property.name, text)
+    } else seen.set(property.name, step.kind === 'remove' ? undefined : valueOf(step.value, seen))
   }
   return seen.changes()
+}
+
+/** What is copied from a property keeps its type. */
+function valueOf(expression: Expression, seen: SeenProperties): StoredValue {
+  const value = evaluate(expression, seen)
+  if (expression.kind !== 'property' || expression.property.kind !== 'user') return storedOf(value)
+  const present = seen.presentName(expression.property.name)
+  return (present === undefined ? undefined : seen.value(present)) ?? null
 }
 
 /** As senders may give them. */
@@ -41,14 +49,4 @@ function systemText(name: SystemProperty, value: SqlValue): string | null {
     throw new EvaluationError(`sys.${name} must be ${rule.expected}`)
   }
   return text
-}
-
-function storedOf(value: SqlValue): StoredValue {
-  if (typeof value === 'bigint') {
-    // Of a sender: no calculation is unsigned.
-    const isUnsigned = value >= LONG_LIMIT && value < 2n * LONG_LIMIT
-    return isUnsigned ? { ulong: String(value) } : { long: String(checked64(value)) }
-  }
-  if (typeof value === 'number' && !Number.isFinite(value)) return { double: String(value) }
-  return typeof value === 'object' && value !== null ? value.other : value
 }

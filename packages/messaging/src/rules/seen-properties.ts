@@ -1,3 +1,4 @@
+import type { Random } from '@tidemark/contracts'
 import type { MessageChanges, StoredValue, SystemProperty } from '@tidemark/store/messages'
 import type { MessageHead } from '../messages/message-codec.ts'
 import type { WorkBudget } from './work-budget.ts'
@@ -12,6 +13,8 @@ export interface SeenProperties {
    */
   presentName(name: string): string | undefined
   value(presentName: string): StoredValue | undefined
+  /** A UUID that nobody else has. */
+  newId(): string
 }
 
 /** Names by their lower-case forms. */
@@ -22,11 +25,13 @@ export class GivenProperties implements SeenProperties {
   readonly head: MessageHead
   readonly budget: WorkBudget
   readonly #values: Readonly<Record<string, StoredValue>>
+  readonly #random: Random
   #names: Names | undefined
 
-  constructor(head: MessageHead, budget: WorkBudget) {
+  constructor(head: MessageHead, budget: WorkBudget, random: Random) {
     this.head = head
     this.budget = budget
+    this.#random = random
     this.#values = head.properties ?? {}
   }
 
@@ -40,6 +45,11 @@ export class GivenProperties implements SeenProperties {
 
   value(presentName: string): StoredValue | undefined {
     return this.#values[presentName]
+  }
+
+  /** Of version 4. */
+  newId(): string {
+    return this.#random.hex(16).replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-4$3-a$4-$5')
   }
 
   has(name: string): boolean {
@@ -86,6 +96,10 @@ export class ChangedProperties implements SeenProperties {
     return this.#values.has(presentName)
       ? this.#values.get(presentName)
       : this.#given.value(presentName)
+  }
+
+  newId(): string {
+    return this.#given.newId()
   }
 
   setSystem(name: SystemProperty, value: string | null): void {

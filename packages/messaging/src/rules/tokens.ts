@@ -5,12 +5,14 @@ export type Token =
   /** An identifier in brackets or double quotes: never a keyword. */
   | { readonly kind: 'name'; readonly text: string; readonly at: number }
   | { readonly kind: 'text'; readonly text: string; readonly at: number }
+  /** With its `@`. */
+  | { readonly kind: 'parameter'; readonly text: string; readonly at: number }
   | { readonly kind: 'number'; readonly text: string; readonly at: number }
   | { readonly kind: 'sign'; readonly text: string; readonly at: number }
   | { readonly kind: 'end'; readonly text: ''; readonly at: number }
 
 const PATTERN =
-  /(?<space>\s+)|(?<number>(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)|(?<word>[\p{L}_][\p{L}\p{N}_]*)|'(?<text>(?:[^']|'')*)'|\[(?<bracket>(?:[^\]]|\]\])+)\]|"(?<quote>(?:[^"]|"")+)"|(?<sign><>|!=|<=|>=|[=<>+\-*/%(),;.])/giuy
+  /(?<space>\s+)|(?<number>(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)|(?<word>[\p{L}_][\p{L}\p{N}_]*)|(?<parameter>@[\p{L}\p{N}_]+)|'(?<text>(?:[^']|'')*)'|\[(?<bracket>(?:[^\]]|\]\])+)\]|"(?<quote>(?:[^"]|"")+)"|(?<sign><>|!=|<=|>=|[=<>+\-*/%(),;.])/giuy
 
 /** @throws ERR_INVALID_RULE */
 export function tokenize(sql: string): readonly Token[] {
@@ -27,10 +29,11 @@ export function tokenize(sql: string): readonly Token[] {
 }
 
 function tokenOf(
-  { number, word, text, bracket, quote, sign }: Partial<Record<string, string>>,
+  { number, word, parameter, text, bracket, quote, sign }: Partial<Record<string, string>>,
   at: number,
 ): Token | undefined {
   if (word !== undefined) return { kind: 'word', text: word, at }
+  if (parameter !== undefined) return { kind: 'parameter', text: parameter, at }
   if (number !== undefined) return { kind: 'number', text: number, at }
   if (text !== undefined) return { kind: 'text', text: text.replaceAll("''", "'"), at }
   if (bracket !== undefined) return { kind: 'name', text: bracket.replaceAll(']]', ']'), at }

@@ -39,9 +39,16 @@ export interface CorrelationFilter {
   readonly applicationProperties?: Readonly<Record<string, StoredValue>> | undefined
 }
 
+/** A condition, or an action. */
+export interface SqlText {
+  readonly expression: string
+  /** What `@name` in it stands for. */
+  readonly parameters?: Readonly<Record<string, StoredValue>> | undefined
+}
+
 export type RuleFilter =
   | { readonly kind: 'correlation'; readonly filter: CorrelationFilter }
-  | { readonly kind: 'sql'; readonly expression: string }
+  | ({ readonly kind: 'sql' } & SqlText)
   | { readonly kind: 'true' }
   | { readonly kind: 'false' }
 
@@ -51,7 +58,16 @@ export interface RuleRecord {
   readonly filter: RuleFilter
   /** A SQL action, such as `SET sys.Label = 'x'`. */
   readonly action: string | undefined
+  readonly actionParameters?: SqlText['parameters']
   readonly createdMs: number
+}
+
+/** Undefined: the rule changes nothing. */
+export function actionOf({
+  action,
+  actionParameters,
+}: Pick<RuleRecord, 'action' | 'actionParameters'>): SqlText | undefined {
+  return action === undefined ? undefined : { expression: action, parameters: actionParameters }
 }
 
 /**

@@ -7,6 +7,7 @@
 
 export type { CommitSends, NotSent } from './commit-sends.ts'
 export {
+  actionOf,
   parseDefinition,
   type CorrelationFilter,
   type EntityDefinition,
@@ -18,6 +19,7 @@ export {
   type NewEntity,
   type RuleFilter,
   type RuleRecord,
+  type SqlText,
   type StoredValue,
 } from './entities.ts'
 export { lockToken, LOCK_DIGITS, parseLockToken } from './lock-token.ts'
