@@ -7,7 +7,14 @@ import {
   type StoredValue,
 } from '@tidemark/messaging/front'
 import { MalformedMessageError } from '../errors/malformed-message-error.ts'
-import { idTextAt, storedValueAt, textAt, textOf, uintAt } from '../values/read-values.ts'
+import {
+  idTextAt,
+  instantIn,
+  storedValueAt,
+  textAt,
+  textOf,
+  uintAt,
+} from '../values/read-values.ts'
 import { BINARY_8, STRING_32, STRING_8 } from '../values/type-codes.ts'
 import { ValueWriter } from '../values/value-writer.ts'
 import {
@@ -18,6 +25,7 @@ import {
   extraToStore,
   FIRST_ACQUIRER_FIELD,
   HEAD_FIELDS,
+  NEVER_MS,
   PARTITION_KEY,
   PRIORITY_FIELD,
   PROPERTY_FIELDS,
@@ -93,8 +101,7 @@ export function decodeMessage(
     bytes: end - start,
     messageId,
     session: sessionId,
-    ttlMs:
-      header.ttlMs === MAX_UINT ? (lifeOf(bytes, sections.properties) ?? MAX_UINT) : header.ttlMs,
+    ttlMs: header.ttlMs === MAX_UINT ? lifeOf(bytes, sections.properties) : header.ttlMs,
     scheduledMs,
     copies: [],
   }
@@ -132,15 +139,15 @@ function flagAt(bytes: Buffer, at: number | undefined, name: string): true | und
   return flag || undefined
 }
 
-/** From the creation to the expiry that the client has written. */
+/** From the creation to the expiry that the client has written. Undefined: it never expires. */
 function lifeOf(bytes: Buffer, items: Offsets | undefined): number | undefined {
   const [createdMs, expiryMs] = [CREATION_FIELD, ABSOLUTE_EXPIRY_FIELD].map((field) => {
     const at = itemAt(items, field)
-    const value = at === undefined ? null : storedValueAt(bytes, at)
-    return typeof value === 'object' ? Number(value?.['date'] ?? NaN) : NaN
+    return at === undefined ? undefined : instantIn(bytes, at)
   })
-  const lifeMs = expiryMs! - createdMs!
-  return lifeMs > 0 ? lifeMs : undefined
+  if (expiryMs !== undefined && expiryMs >= NEVER_MS) return undefined
+  const lifeMs = (expiryMs ?? NaN) - (createdMs ?? NaN)
+  return lifeMs > 0 ? lifeMs : MAX_UINT
 }
 
 /** In the order of sections, and a copy: it crosses to another thread without the client's other bytes. */

@@ -8,6 +8,7 @@ import {
 import { describe, expect, test } from 'vitest'
 import { encodeDelivery } from './encode-delivery.ts'
 import { decoded, NOW_MS, rheaBytes, rheaMessage, storedMessage } from './stored-message.fixture.ts'
+import { NEVER_MS } from './message-fields.ts'
 
 const { types, message: amqp } = rhea
 const NEVER = rheaBytes({ body: amqp.data_section(Buffer.from('1')) })
@@ -72,6 +73,16 @@ describe('times', () => {
       absolute_expiry_time: new Date(NOW_MS + lifeMs),
     }
     expect(decoded(rheaBytes({ ttl, ...times, body: 1 })).ttlMs).toBe(expected)
+  })
+
+  test('EXP-25 a TTL that ends with the year 9999 is none, and no expiry is shown', () => {
+    const times = { creation_time: new Date(NOW_MS), absolute_expiry_time: new Date(NEVER_MS) }
+    const bytes = rheaBytes({ message_id: 'm', ttl: MAX_UINT, ...times, body: 1 })
+    expect(decoded(bytes).ttlMs).toBeUndefined()
+    const message = delivered(bytes)
+    expect(message).toMatchObject({ creation_time: new Date(NOW_MS) })
+    expect(message).not.toHaveProperty('absolute_expiry_time')
+    expect(message).not.toHaveProperty('ttl')
   })
 
   test.each([

@@ -22,6 +22,9 @@ export const ABSOLUTE_EXPIRY_FIELD = 8
 export const CREATION_FIELD = 9
 export const PROPERTY_FIELDS = 13
 
+/** 9999-12-31T23:59:59Z: an expiry from then on is none. .NET has no later time. */
+export const NEVER_MS = 253_402_300_799_000
+
 /** By place in the `properties` section. Undefined: only the bytes are kept, or it is made anew. */
 export const HEAD_FIELDS: readonly (HeadField | undefined)[] = [
   'messageId',

@@ -1,11 +1,12 @@
 import type { MessageChanges, MessageHead, StoredValue } from '@tidemark/messaging/front'
-import { storedValueAt, textOf } from '../values/read-values.ts'
+import { instantIn, storedValueAt, textOf } from '../values/read-values.ts'
 import type { ValueWriter } from '../values/value-writer.ts'
 import { writeStoredValue } from '../values/write-stored-value.ts'
 import {
   ABSOLUTE_EXPIRY_FIELD,
   CREATION_FIELD,
   HEAD_FIELDS,
+  NEVER_MS,
   PROPERTY_FIELDS,
   type HeadField,
 } from './message-fields.ts'
@@ -94,6 +95,8 @@ function isKept(
 ): boolean {
   if (field >= items.length - 1 || (name !== undefined && changed?.[name] !== undefined))
     return false
+  // The client of .NET would take it for a time to live of some thousand years.
+  if (field === ABSOLUTE_EXPIRY_FIELD) return !((instantIn(bytes, items[field]!) ?? 0) >= NEVER_MS)
   return name !== 'messageId' || bytes[items[field]!] !== NULL
 }
 

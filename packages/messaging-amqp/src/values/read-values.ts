@@ -87,6 +87,13 @@ export function uintAt(bytes: Buffer, at: number, name: string): number | undefi
   throw new MalformedMessageError(`${name} must be an unsigned number`)
 }
 
+/** Of a timestamp: epoch ms. Undefined: it is another value. */
+export function instantIn(bytes: Buffer, at: number): number | undefined {
+  const value = storedValueAt(bytes, at)
+  const date = typeof value === 'object' ? value?.['date'] : undefined
+  return typeof date === 'number' ? date : undefined
+}
+
 /** The text form of an id, which may be a string, a ulong, a uuid or binary; undefined of null. @throws ERR_MALFORMED_MESSAGE */
 export function idTextAt(bytes: Buffer, at: number, name: string): string | undefined {
   const value = storedValueAt(bytes, at)

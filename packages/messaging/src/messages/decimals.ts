@@ -6,6 +6,9 @@ const FORMATS: Readonly<Record<number, readonly [exponent: bigint, bias: number,
     32: [14n, 6176, 34],
   }
 
+/** Of its exponent, the official client of .NET writes the upper bits two places too low: 0x0C for 0x30. */
+const NET_HIGH_BITS = 0x0cn
+
 /**
  * The value of a decimal of 32, 64 or 128 bits in binary integer encoding, as AMQP has it, without zeros at its end:
  * `15E-1`, `Infinity`, `NaN`. @throws RangeError for what is none
@@ -26,7 +29,9 @@ export function decimalText(hex: string): string {
   const low = width - exponentBits - (isLarge ? 3n : 1n)
   const coefficient = field(0n, low) | (isLarge ? 0b100n << low : 0n)
   const text = coefficient < 10n ** BigInt(digits) ? String(coefficient) : '0'
-  const exponent = Number(field(low, exponentBits)) - bias
+  const isNet = width === 128n && field(120n, 7n) === NET_HIGH_BITS
+  const biased = isNet ? 0x1800n | field(low, 7n) : field(low, exponentBits)
+  const exponent = Number(biased) - bias
   const end = lastDigit(text)
   return end < 0 ? '0' : `${sign}${text.slice(0, end + 1)}E${exponent + text.length - 1 - end}`
 }
