@@ -27,6 +27,9 @@ const KEY = { name: ROOT.name, key: ROOT.key }
 const STATE = { accepted: 0x24, rejected: 0x25, released: 0x26, modified: 0x27 }
 const TRUE_WITH_A_BYTE = Buffer.from([0x56, 1])
 
+/** `apache.org:selector-filter:string` as a ulong. */
+const LARGE_SELECTOR_CODE = Buffer.from('800000468c00000004', 'hex')
+
 interface Described {
   readonly descriptor: number
   readonly value: readonly unknown[]
@@ -248,6 +251,36 @@ describe('an attach', () => {
     ])
   }
 
+  const filtered = (path: string, filter: Buffer): Buffer =>
+    source(path, ...Array.from({ length: 6 }, () => value.null), filter)
+
+  test.each([
+    ['a selector by its code', value.symbol('jms-selector'), LARGE_SELECTOR_CODE, 'selectors'],
+    [
+      'a selector by its name',
+      value.symbol('jms-selector'),
+      value.symbol('apache.org:selector-filter:string'),
+      'selectors',
+    ],
+    [
+      'a session that is not exclusive',
+      value.symbol('com.microsoft:non-exclusive-session-filter'),
+      value.symbol('com.microsoft:non-exclusive-session-filter:list'),
+      'EnableNonExclusiveSession',
+    ],
+  ])('with a filter that is not in force is refused by name: %s', async (_, key, type, text) => {
+    await using space = await Namespace.open()
+    await space.broker.createQueue('orders')
+    await using client = await RawClient.open(space.front.port, KEY)
+    const described = Buffer.concat([Buffer.from([0]), type, value.string("color = 'red'")])
+    const from = filtered('orders', value.map(key, described))
+    client.write(attach(0, { role: value.true, from, to: target('me') }))
+    expect((await client.next(ATTACH)).fields[5]).toBe(null)
+    const error = ((await client.next(DETACH)).fields[2] as Described).value
+    expect(error[RECEIVER.condition]).toBe('amqp:not-implemented')
+    expect(error[RECEIVER.description]).toContain(text)
+  })
+
   test('of a node is answered with the settle mode that was asked for', async () => {
     await using space = await Namespace.open()
     await using client = await RawClient.open(space.front.port, KEY)
@@ -278,27 +311,28 @@ describe('an attach', () => {
     await space.broker.createQueue('orders')
     await space.broker.createQueue('sessions', { requiresSession: true })
     await using client = await RawClient.open(space.front.port, KEY)
-    const filtered = (path: string, filter: Buffer): Buffer =>
-      source(path, ...Array.from({ length: 6 }, () => value.null), filter)
     const name = 'com.microsoft:session-filter'
     const described = Buffer.concat([Buffer.from([0]), value.symbol(name), value.string('a')])
     const sessions = filtered('sessions', value.map(value.symbol(name), described))
     client.write(attach(0, { role: value.true, from: sessions, to: target('me') }))
     const granted = (await client.next(ATTACH)).fields[5] as Described
     expect(granted.value[7]).toEqual([name, { descriptor: name, value: 'a' }])
-    const selector = value.map(value.symbol('jms-selector'), value.string('color = 1'))
-    const plain = filtered('orders', selector)
+    const unknown = value.map(value.symbol('no-local'), value.string('x'))
+    const plain = filtered('orders', unknown)
     client.write(attach(1, { role: value.true, from: plain, to: target('me'), name: 'plain' }))
     const answered = (await client.next(ATTACH)).fields[5] as Described
     expect(answered.value[0]).toBe('orders')
     expect(answered.value[7] ?? null).toBe(null)
   })
 
-  test('to receive from a topic is refused, without a source', async () => {
+  test.each([
+    ['moves messages', []],
+    ['looks at them', [...Array.from({ length: 5 }, () => value.null), value.symbol('copy')]],
+  ])('to receive from a topic is refused, without a source: a link that %s', async (_, fields_) => {
     await using space = await Namespace.open()
     await space.broker.createTopic('news')
     await using client = await RawClient.open(space.front.port, KEY)
-    client.write(frames.attachReceiver(0, 0, source('news')))
+    client.write(frames.attachReceiver(0, 0, source('news', ...fields_)))
     expect((await client.next(ATTACH)).fields[5]).toBe(null)
     const { fields } = await client.next(DETACH)
     const error = (fields[2] as Described).value

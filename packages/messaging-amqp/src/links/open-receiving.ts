@@ -1,6 +1,7 @@
 import rhea, { type Typed } from 'rhea'
-import type { EntityRecord, SessionLink } from '@tidemark/messaging/front'
+import { assertReceivable, type EntityRecord, type SessionLink } from '@tidemark/messaging/front'
 import type { RheaSender } from '../rhea/rhea-internals.ts'
+import { notOffered } from '../errors/error-on-wire.ts'
 import { mapEntries } from '../values/typed-values.ts'
 import { BrowsingLink } from './browsing-link.ts'
 import type { ClientLink, LinkHost } from './client-link.ts'
@@ -9,6 +10,19 @@ import { assertReceives, ReceivingLink, receiveModeOf } from './receiving-link.t
 /** Place in a source. */
 const FILTER_FIELD = 7
 const SESSION_FILTER = 'com.microsoft:session-filter'
+/** Which would change what a client gets. They are refused: it may not look whether they are in force. */
+const REFUSED_FILTERS: readonly (readonly [name: string, code: number, what: string])[] = [
+  [
+    'apache.org:selector-filter:string',
+    0x468c_0000_0004,
+    'selectors: use a subscription with a SQL filter',
+  ],
+  [
+    'com.microsoft:non-exclusive-session-filter',
+    NaN,
+    'sessions that several receivers hold (EnableNonExclusiveSession)',
+  ],
+]
 const TIMEOUT = 'com.microsoft:timeout'
 const LOCKED_UNTIL = 'com.microsoft:locked-until-utc'
 /** Of a client that does not say how long it waits for a session. */
@@ -30,11 +44,23 @@ export async function openReceiving(
   const record = await host.front.entity(path)
   assertReceives(record)
   const filters = new Map(mapEntries(sender.source?.value[FILTER_FIELD], 'filter'))
+  refuseFilters(filters)
   const session = filters.get(SESSION_FILTER)
   if (session !== undefined) return openSession(sender, { host, record, filter: session, signal })
   return sender.source?.distribution_mode === 'copy'
     ? openBrowsing(sender, { host, record })
     : openPlain(sender, { host, record })
+}
+
+/** By the name of a filter, or by its type. @throws ERR_PROTOCOL_VIOLATION */
+function refuseFilters(filters: ReadonlyMap<string, Typed>): void {
+  for (const [name, filter] of filters) {
+    const type: unknown = (filter.descriptor as Typed | undefined)?.value
+    const refused = REFUSED_FILTERS.find(
+      ([refusedName, code]) => refusedName === name || refusedName === type || code === type,
+    )
+    if (refused !== undefined) notOffered(refused[2])
+  }
 }
 
 /** What the client asked for, with the filters that are in force only (part 3, section 3.5.3). */
@@ -50,6 +76,7 @@ function openBrowsing(
   sender: RheaSender,
   { host, record }: { readonly host: LinkHost; readonly record: EntityRecord },
 ): BrowsingLink {
+  assertReceivable(record)
   showSource(sender)
   return new BrowsingLink({ sender, host, record })
 }

@@ -16,6 +16,7 @@ export {
   type AccessRight,
 } from '../access/access-policies.ts'
 export { resourcePath, withoutSlashes } from '../access/shared-access-signature.ts'
+export { assertReceivable } from '../broker/assert-receivable.ts'
 export {
   MessageFront,
   type AcceptLinkOptions,
