@@ -65,6 +65,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
       'guide/gateway-queries.md',
       'guide/http.md',
       'guide/service-bus-clients.md',
+      'guide/service-bus-languages.md',
       'guide/service-bus-administration.md',
     ],
   },

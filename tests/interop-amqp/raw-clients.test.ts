@@ -392,6 +392,17 @@ test('one message that is held does not stop the others', async () => {
     .toBe(1)
 })
 
+test('as many messages as a client wants are on their way, unsettled', async () => {
+  await using space = await Namespace.open()
+  await space.broker.createQueue('orders')
+  const bodies = Array.from({ length: 4_500 }, (_, body) => ({ body }))
+  await space.broker.createSender('orders').sendMessages(bodies)
+  await using client = await RawClient.open(space.front.port, KEY)
+  client.write(frames.attachReceiver(0, 0, source('orders')))
+  client.write(frames.flow(0, { handle: 0, credit: 4_500 }, { window: 10_000 }))
+  for (let received = 0; received < 4_500; received++) await client.next(TRANSFER)
+})
+
 describe('a front that stops', () => {
   test('says that it is forced, and tells nobody that a late message was taken', async () => {
     const { space, client } = await withMessage()

@@ -56,7 +56,7 @@ export class ConnectionClaims {
   assert(right: AccessRight, path: string): void {
     if (this.permits(right, path)) return
     throw new UnauthorizedAccessError(
-      `Unauthorized access. '${right}' claim is required to perform this operation on '${path}'.`,
+      `Unauthorized access. '${right}' claim(s) are required to perform this operation. Resource: '${path}'.`,
     )
   }
 

@@ -98,6 +98,12 @@ describe('claims', () => {
     }
   })
 
+  test('are not given by a token that has ended, which says when', () => {
+    expect(() => claimsOf({ expiresMs: NOW_MS - 1000 })).toThrow(
+      `ExpiredToken: The token is expired. Expiration time: '${new Date(NOW_MS - 1000).toISOString()}', server time: '${new Date(NOW_MS).toISOString()}'`,
+    )
+  })
+
   test('end with their token', () => {
     expect(may({}, 'Send', 'orders', NOW_MS + 59_999)).toBe(true)
     expect(may({}, 'Send', 'orders', NOW_MS + 60_000)).toBe(false)

@@ -1,6 +1,7 @@
 import { InvalidOptionError } from '@tidemark/contracts'
 import { UnauthorizedAccessError } from '../errors/unauthorized-access-error.ts'
 import { areEqualBytes, hmacSha256, signingKey, type SigningKey } from '../platform/hmac.ts'
+import { utcDate } from '../platform/utc-date.ts'
 import { parseSharedAccessSignature } from './shared-access-signature.ts'
 
 /** Manage includes the other two. */
@@ -71,7 +72,13 @@ export class AccessPolicies {
     )
     if (key === undefined)
       throw unauthorized('the signature of the token is wrong: no policy has this name and key')
-    if (expiresMs <= nowMs) throw unauthorized('the token has expired')
+    if (expiresMs <= nowMs) {
+      // Programs look for the first words.
+      const [expiry, now] = [expiresMs, nowMs].map((ms) => utcDate(ms).toISOString())
+      throw unauthorized(
+        `ExpiredToken: The token is expired. Expiration time: '${expiry}', server time: '${now}'`,
+      )
+    }
     return { path, rights: key.rights, expiresMs, key }
   }
 

@@ -289,7 +289,9 @@ export class ReceiverLink {
     const { path, kind, settings } = record
     assertReceivable(record)
     if (kind !== 'deadLetter' && settings.requiresSession) {
-      throw new MessagingNotAllowedError(`'${path}' requires sessions: accept a session instead`)
+      throw new MessagingNotAllowedError(
+        `It is not possible for an entity that requires sessions to create a non-sessionful message receiver: accept a session of '${path}' instead.`,
+      )
     }
     return this.#parts.listenings.attach(record, { kind: 'receiver', onEnd: this.#onEnd })
   }
