@@ -55,7 +55,9 @@ export async function openReceiving(
 /** By the name of a filter, or by its type. @throws ERR_PROTOCOL_VIOLATION */
 function refuseFilters(filters: ReadonlyMap<string, Typed>): void {
   for (const [name, filter] of filters) {
-    const type: unknown = (filter.descriptor as Typed | undefined)?.value
+    const descriptor: unknown = filter.descriptor
+    const type =
+      descriptor instanceof Object && 'value' in descriptor ? descriptor.value : undefined
     const refused = REFUSED_FILTERS.find(
       ([refusedName, code]) => refusedName === name || refusedName === type || code === type,
     )
