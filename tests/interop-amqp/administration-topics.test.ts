@@ -52,7 +52,7 @@ test('a topic has every option that it was created with, and changes with an upd
     autoDeleteOnIdle: 'PT10M',
   } as const
   const topic = await space.client.createTopic('news', { ...options, supportOrdering: false })
-  expect(topic).toMatchObject({ ...options, supportOrdering: true })
+  expect(topic).toMatchObject({ ...options, supportOrdering: false })
   expect(await space.broker.getTopic('news')).toMatchObject(options)
   const changed = { ...topic, status: 'Active' as const, autoDeleteOnIdle: NEVER }
   expect(await space.client.updateTopic(changed)).toMatchObject({ status: 'Active' })

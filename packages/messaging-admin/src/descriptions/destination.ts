@@ -4,6 +4,8 @@ import { InvalidRequestError } from '../errors/invalid-request-error.ts'
 import type { XmlElement } from '../atom/xml-element.ts'
 
 const ADDRESS = /^(?:sb|https?):\/\/[^/?#]*\/?([^?#]*)/i
+/** Far above the longest path. */
+const MAX_ADDRESS_CHARACTERS = 2048
 
 /**
  * The path of a queue or topic, which clients give as an address such as `sb://localhost:5300/orders`. The host means nothing:
@@ -12,19 +14,32 @@ const ADDRESS = /^(?:sb|https?):\/\/[^/?#]*\/?([^?#]*)/i
  * @throws ERR_INVALID_REQUEST
  */
 export function readDestination({ name, text }: XmlElement): string {
-  const given = text.trim()
-  const address = ADDRESS.exec(given)
-  if (address === null) return given
-  const path = withoutSlashes(decodedPath(address[1] ?? '') ?? '')
-  if (path !== '') return path
+  const path = text.length > MAX_ADDRESS_CHARACTERS ? undefined : pathOf(text.trim())
+  if (path !== undefined) return path
   throw new InvalidRequestError(
     `${name} must be the address of a queue or topic, got ${describeValue(text)}.`,
   )
 }
 
-/** The address that clients know a destination by. `host` is where they reach this namespace. */
-export function destinationAddress(path: string | undefined, host: string): string | undefined {
-  return path === undefined ? undefined : `sb://${host}/${path}`
+/**
+ * How a destination is shown: as it was given, while that leads there, else as the URL of the entity. `origin` is where the
+ * client reaches this namespace.
+ */
+export function shownDestination(
+  path: string | undefined,
+  { given, origin }: { readonly given: string | undefined; readonly origin: string },
+): string | undefined {
+  if (path === undefined) return undefined
+  const isThere = given !== undefined && pathOf(given)?.toLowerCase() === path.toLowerCase()
+  return isThere ? given : `${origin}/${encodeURI(path)}`
+}
+
+/** Undefined for an address without a path. */
+function pathOf(given: string): string | undefined {
+  const address = ADDRESS.exec(given)
+  if (address === null) return given
+  const path = withoutSlashes(decodedPath(address[1] ?? '') ?? '')
+  return path === '' ? undefined : path
 }
 
 /** Without percent signs; undefined for what was not encoded rightly. */

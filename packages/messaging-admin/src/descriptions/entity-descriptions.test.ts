@@ -22,9 +22,11 @@ const OPTIONS: Required<QueueOptions> = {
   duplicateDetectionHistoryTimeWindow: 'PT30S',
 }
 
+const SHOWN_WITH = { origin: 'http://localhost:5300', shown: undefined, runtime: undefined }
+
 test('a description is read as it was written: every option of a queue', () => {
   const queue = { name: 'orders', ...OPTIONS } as unknown as QueueProperties
-  const description = queueDescription(queue, { host: 'localhost:5300', runtime: undefined })
+  const description = queueDescription(queue, SHOWN_WITH)
   expect(readProperties(description, QUEUE_READERS)).toEqual(OPTIONS)
 })
 
@@ -37,7 +39,7 @@ test('never is the longest duration, and what there is none of has no element', 
     forwardTo: undefined,
     userMetadata: '',
   } as unknown as QueueProperties
-  const description = queueDescription(queue, { host: 'localhost', runtime: undefined })
+  const description = queueDescription(queue, SHOWN_WITH)
   const options = readProperties(description, QUEUE_READERS)
   expect(options).toMatchObject({
     autoDeleteOnIdle: MAX_DURATION,
@@ -78,6 +80,7 @@ test.each([
   ['IsAnonymousAccessible', 'true'],
   ['ForwardTo', 'sb://localhost'],
   ['ForwardTo', 'sb://localhost/%zz'],
+  ['ForwardTo', `sb://localhost/a?${'x'.repeat(2048)}`],
   ['MaxDeliveryCount', '1e3'],
   ['MaxDeliveryCount', ''],
   ['Status', 'active'],

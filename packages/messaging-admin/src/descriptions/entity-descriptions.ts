@@ -6,15 +6,22 @@ import {
   type SubscriptionProperties,
   type TopicProperties,
 } from '@tidemark/messaging'
+import type { EntityRecord } from '@tidemark/messaging/front'
 import { description, property } from '../atom/entry.ts'
 import { element, type XmlElement } from '../atom/xml-element.ts'
-import { destinationAddress } from './destination.ts'
+import { shownDestination } from './destination.ts'
 
+const DUPLICATE_WINDOW = 'DuplicateDetectionHistoryTimeWindow'
 const COUNTS = 'http://schemas.microsoft.com/netservices/2011/06/servicebus'
+/** When what nobody has used was used. */
+const NEVER = '0001-01-01T00:00:00Z'
 
 /** Where clients reach the namespace, and what is in the entity, if that was asked for. */
 export interface ShownWith<Runtime> {
-  readonly host: string
+  /** `https://localhost:5300` */
+  readonly origin: string
+  /** What was given and changes nothing, by the names of elements. */
+  readonly shown: EntityRecord['settings']['shown']
   readonly runtime: Runtime | undefined
 }
 
@@ -22,13 +29,16 @@ export type ReceivingRuntime = Omit<QueueRuntimeProperties, 'name'>
 
 export interface TopicRuntime extends RuntimeProperties {
   readonly subscriptionCount: number
+  /** Of all its subscriptions. Undefined for clients of versions that lack it. */
+  readonly filters: { readonly sql: number; readonly correlation: number } | undefined
 }
 
 /** The service shows `SupportOrdering` of queues, too; then the official client takes every queue for a topic. */
 export function queueDescription(
   queue: QueueProperties,
-  { host, runtime }: ShownWith<ReceivingRuntime>,
+  shownWith: ShownWith<ReceivingRuntime>,
 ): XmlElement {
+  const { shown = {}, runtime } = shownWith
   return description('QueueDescription', [
     property('LockDuration', queue.lockDuration),
     property('MaxSizeInMegabytes', queue.maxSizeInMegabytes),
@@ -38,22 +48,19 @@ export function queueDescription(
     property('DeadLetteringOnMessageExpiration', queue.deadLetteringOnMessageExpiration),
     property('DuplicateDetectionHistoryTimeWindow', queue.duplicateDetectionHistoryTimeWindow),
     property('MaxDeliveryCount', queue.maxDeliveryCount),
-    property('EnableBatchedOperations', true),
+    property('EnableBatchedOperations', shown['EnableBatchedOperations'] ?? true),
     property('SizeInBytes', runtime?.sizeInBytes),
     property('MessageCount', runtime?.totalMessageCount),
     property('IsAnonymousAccessible', false),
     property('AuthorizationRules', ''),
     property('Status', queue.status),
-    property('ForwardTo', destinationAddress(queue.forwardTo, host)),
+    destination('ForwardTo', queue.forwardTo, shownWith),
     metadata(queue.userMetadata),
     ...times(runtime),
     receivingCounts(runtime),
     property('AutoDeleteOnIdle', queue.autoDeleteOnIdle ?? MAX_DURATION),
     property('EnablePartitioning', false),
-    property(
-      'ForwardDeadLetteredMessagesTo',
-      destinationAddress(queue.forwardDeadLetteredMessagesTo, host),
-    ),
+    destination('ForwardDeadLetteredMessagesTo', queue.forwardDeadLetteredMessagesTo, shownWith),
     property('EntityAvailabilityStatus', 'Available'),
     property('EnableExpress', false),
     property('MaxMessageSizeInKilobytes', queue.maxMessageSizeInKilobytes),
@@ -62,14 +69,18 @@ export function queueDescription(
 
 export function topicDescription(
   topic: TopicProperties,
-  { runtime }: ShownWith<TopicRuntime>,
+  { shown = {}, runtime }: ShownWith<TopicRuntime>,
 ): XmlElement {
+  const window = topic.duplicateDetectionHistoryTimeWindow
   return description('TopicDescription', [
     property('DefaultMessageTimeToLive', topic.defaultMessageTimeToLive ?? MAX_DURATION),
     property('MaxSizeInMegabytes', topic.maxSizeInMegabytes),
     property('RequiresDuplicateDetection', topic.requiresDuplicateDetection),
-    property('DuplicateDetectionHistoryTimeWindow', topic.duplicateDetectionHistoryTimeWindow),
-    property('EnableBatchedOperations', true),
+    property(
+      DUPLICATE_WINDOW,
+      topic.requiresDuplicateDetection ? window : (shown[DUPLICATE_WINDOW] ?? window),
+    ),
+    property('EnableBatchedOperations', shown['EnableBatchedOperations'] ?? true),
     property('SizeInBytes', runtime?.sizeInBytes),
     property('FilteringMessagesBeforePublishing', false),
     property('IsAnonymousAccessible', false),
@@ -77,9 +88,11 @@ export function topicDescription(
     property('Status', topic.status),
     metadata(topic.userMetadata),
     ...times(runtime),
-    property('SupportOrdering', true),
+    property('SupportOrdering', shown['SupportOrdering'] ?? true),
     countDetails(runtime && { active: 0, dead: 0, scheduled: runtime.scheduledMessageCount }),
     property('SubscriptionCount', runtime?.subscriptionCount),
+    property('SqlFilterCount', runtime?.filters?.sql),
+    property('CorrelationFilterCount', runtime?.filters?.correlation),
     property('AutoDeleteOnIdle', topic.autoDeleteOnIdle ?? MAX_DURATION),
     property('EnablePartitioning', false),
     property('EntityAvailabilityStatus', 'Available'),
@@ -91,8 +104,9 @@ export function topicDescription(
 
 export function subscriptionDescription(
   subscription: SubscriptionProperties,
-  { host, runtime }: ShownWith<ReceivingRuntime>,
+  shownWith: ShownWith<ReceivingRuntime>,
 ): XmlElement {
+  const { shown = {}, runtime } = shownWith
   return description('SubscriptionDescription', [
     property('LockDuration', subscription.lockDuration),
     property('RequiresSession', subscription.requiresSession),
@@ -104,15 +118,16 @@ export function subscriptionDescription(
     ),
     property('MessageCount', runtime?.totalMessageCount),
     property('MaxDeliveryCount', subscription.maxDeliveryCount),
-    property('EnableBatchedOperations', true),
+    property('EnableBatchedOperations', shown['EnableBatchedOperations'] ?? true),
     property('Status', subscription.status),
-    property('ForwardTo', destinationAddress(subscription.forwardTo, host)),
+    destination('ForwardTo', subscription.forwardTo, shownWith),
     ...times(runtime),
     metadata(subscription.userMetadata),
     receivingCounts(runtime),
-    property(
+    destination(
       'ForwardDeadLetteredMessagesTo',
-      destinationAddress(subscription.forwardDeadLetteredMessagesTo, host),
+      subscription.forwardDeadLetteredMessagesTo,
+      shownWith,
     ),
     property('AutoDeleteOnIdle', subscription.autoDeleteOnIdle ?? MAX_DURATION),
     property('EntityAvailabilityStatus', 'Available'),
@@ -123,12 +138,25 @@ function metadata(text: string): XmlElement | undefined {
   return property('UserMetadata', text === '' ? undefined : text)
 }
 
+function destination(
+  name: 'ForwardTo' | 'ForwardDeadLetteredMessagesTo',
+  path: string | undefined,
+  { shown, origin }: ShownWith<unknown>,
+): XmlElement | undefined {
+  return property(name, shownDestination(path, { given: shown?.[name], origin }))
+}
+
 function times(runtime: RuntimeProperties | undefined): readonly (XmlElement | undefined)[] {
   return [
     property('CreatedAt', runtime?.createdAtUtc.toISOString()),
     property('UpdatedAt', runtime?.modifiedAtUtc.toISOString()),
-    property('AccessedAt', runtime?.accessedAtUtc.toISOString()),
+    property('AccessedAt', runtime && accessedAt(runtime)),
   ]
+}
+
+function accessedAt({ createdAtUtc, accessedAtUtc }: RuntimeProperties): string {
+  const isUnused = accessedAtUtc.getTime() === createdAtUtc.getTime()
+  return isUnused ? NEVER : accessedAtUtc.toISOString()
 }
 
 function receivingCounts(runtime: ReceivingRuntime | undefined): XmlElement | undefined {

@@ -5,6 +5,7 @@ import { readDestination } from './destination.ts'
 import {
   flagOf,
   ignored,
+  isNil,
   integerOf,
   mustBeFalse,
   oneOf,
@@ -17,16 +18,40 @@ const STATUSES = ['Active', 'Disabled', 'SendDisabled', 'ReceiveDisabled'] as co
 /** Accepted from clients that send back what they have read. */
 const ANSWERED_ONLY = {
   AccessedAt: ignored,
+  CorrelationFilterCount: ignored,
   CountDetails: ignored,
   CreatedAt: ignored,
   EntityAvailabilityStatus: ignored,
   MessageCount: ignored,
   SizeInBytes: ignored,
+  SqlFilterCount: ignored,
   SubscriptionCount: ignored,
   UpdatedAt: ignored,
 } as const
 
-/** Of every kind. Calls of the store are always batched. */
+/**
+ * What changes nothing here and is shown again as it was given, by the names of elements: calls of the store are always
+ * batched, every topic is in order, its window means nothing without detection, and a destination has many addresses.
+ */
+const SHOWN: Readonly<Record<string, (given: XmlElement) => string>> = {
+  DuplicateDetectionHistoryTimeWindow: ({ text }) => text.trim(),
+  EnableBatchedOperations: (given) => String(flagOf(given)),
+  ForwardDeadLetteredMessagesTo: ({ text }) => text.trim(),
+  ForwardTo: ({ text }) => text.trim(),
+  SupportOrdering: (given) => String(flagOf(given)),
+}
+
+/** The texts of a description that has been read. */
+export function shownTexts({ children }: XmlElement): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    children.flatMap((given) => {
+      const show = Object.hasOwn(SHOWN, given.name) ? SHOWN[given.name] : undefined
+      return show === undefined || isNil(given) ? [] : [[given.name, show(given)]]
+    }),
+  )
+}
+
+/** Of every kind. */
 const ENTITY: PropertyReaders<TopicOptions & SubscriptionOptions> = {
   ...ANSWERED_ONLY,
   AutoDeleteOnIdle: ({ text }) => ({ autoDeleteOnIdle: text.trim() }),
@@ -54,7 +79,7 @@ const RECEIVING: PropertyReaders<QueueOptions & SubscriptionOptions> = {
   RequiresSession: (given) => ({ requiresSession: flagOf(given) }),
 }
 
-/** Of queues and topics. Every message is durable, and in order: more than what express, or without order, asks for. */
+/** Of queues and topics. Every message is durable: more than what express asks for. */
 const STORING: PropertyReaders<QueueOptions & TopicOptions> = {
   AuthorizationRules: refuseRules,
   DuplicateDetectionHistoryTimeWindow: ({ text }) => ({

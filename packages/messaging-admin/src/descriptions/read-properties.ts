@@ -29,9 +29,14 @@ export function readProperties<Options>(
       throw new InvalidRequestError(`${given.name} in ${description.name} ${problem}.`)
     }
     seen.add(given.name)
-    if (given.attributes['nil'] !== 'true') options = { ...options, ...reader(given) }
+    if (!isNil(given)) options = { ...options, ...reader(given) }
   }
   return options
+}
+
+/** Such an element is as good as absent. */
+export function isNil({ attributes }: XmlElement): boolean {
+  return attributes['nil'] === 'true'
 }
 
 /** @throws ERR_INVALID_REQUEST */

@@ -3,6 +3,7 @@ import { entryElement, readEntry } from '../atom/entry.ts'
 import type { XmlElement } from '../atom/xml-element.ts'
 import {
   QUEUE_READERS,
+  shownTexts,
   SUBSCRIPTION_READERS,
   TOPIC_READERS,
 } from '../descriptions/entity-readers.ts'
@@ -55,16 +56,17 @@ async function putEntity(
   { broker, body, isUpdate, reached }: WriteRequest,
 ): Promise<XmlElement> {
   const given = readEntry(body)
+  const administration = broker.front().administration(shownTexts(given))
   if (given.name === 'QueueDescription') {
     const options = readProperties(given, QUEUE_READERS)
     await (isUpdate
-      ? broker.updateQueue(path, { ...NO_DESTINATIONS, ...options })
-      : broker.createQueue(path, options))
+      ? administration.updateQueue(path, { ...NO_DESTINATIONS, ...options })
+      : administration.createQueue(path, options))
   } else if (given.name === 'TopicDescription') {
     const options = readProperties(given, TOPIC_READERS)
     await (isUpdate
-      ? broker.updateTopic(path, { ...NO_METADATA, ...options })
-      : broker.createTopic(path, options))
+      ? administration.updateTopic(path, { ...NO_METADATA, ...options })
+      : administration.createTopic(path, options))
   } else throw unexpected(given, 'QueueDescription or TopicDescription')
   const stored = await StoredResources.read(broker.front())
   return entryElement(await stored.entry(stored.entity(path), reached))
@@ -82,9 +84,10 @@ async function putSubscription(
       'DefaultRuleDescription can be given only when a subscription is created.',
     )
   }
+  const administration = broker.front().administration(shownTexts(given))
   await (isUpdate
-    ? broker.updateSubscription(name, { ...NO_DESTINATIONS, ...options })
-    : broker.createSubscription(name, options))
+    ? administration.updateSubscription(name, { ...NO_DESTINATIONS, ...options })
+    : administration.createSubscription(name, options))
   const stored = await StoredResources.read(broker.front())
   return entryElement(await stored.entry(stored.subscription(name), reached))
 }

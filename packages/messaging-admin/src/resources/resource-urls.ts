@@ -2,8 +2,6 @@
 export interface ReachedAt {
   /** `https://localhost:5300` */
   readonly origin: string
-  /** `localhost:5300` */
-  readonly host: string
   readonly apiVersion: string
 }
 

@@ -15,8 +15,12 @@ import {
   subscriptionDescription,
   topicDescription,
   type ReceivingRuntime,
+  type TopicRuntime,
 } from '../descriptions/entity-descriptions.ts'
 import { resourceUrl, type ReachedAt } from './resource-urls.ts'
+
+/** The version of the API that began to count filters. */
+const FILTERS_COUNTED = '2024-05'
 
 /** The entities of a namespace at one moment. */
 export class StoredResources {
@@ -67,7 +71,8 @@ export class StoredResources {
 
   /** With what is in the entity now. Rejects with ERR_MESSAGING_ENTITY_NOT_FOUND when it is gone. */
   async entry(record: EntityRecord, reached: ReachedAt): Promise<Entry> {
-    const { host } = reached
+    const { origin } = reached
+    const { shown } = record.settings
     const place = {
       url: resourceUrl(reached, record.path),
       author: this.#front.namespaceName,
@@ -77,20 +82,24 @@ export class StoredResources {
     const { path } = record
     if (record.kind === 'topic') {
       const counts = await this.#front.count(record)
-      const subscriptionCount = this.subscriptions(path).length
-      const runtime = { ...runtimeProperties(record, counts), subscriptionCount }
-      const description = topicDescription(topicProperties(record), { host, runtime })
+      const subscriptions = this.subscriptions(path)
+      const runtime = {
+        ...runtimeProperties(record, counts),
+        subscriptionCount: subscriptions.length,
+        filters: reached.apiVersion < FILTERS_COUNTED ? undefined : filterCounts(subscriptions),
+      }
+      const description = topicDescription(topicProperties(record), { origin, shown, runtime })
       return { ...place, title: path, description }
     }
     const runtime = await this.#receivingRuntime(record)
     if (record.kind === 'queue') {
-      const description = queueDescription(queueProperties(record), { host, runtime })
+      const description = queueDescription(queueProperties(record), { origin, shown, runtime })
       return { ...place, title: path, description }
     }
     const topic = this.#all.find(({ number }) => number === record.parent)
     if (topic === undefined) throw new MessagingEntityNotFoundError(path)
     const properties = subscriptionProperties(record, topic)
-    const description = subscriptionDescription(properties, { host, runtime })
+    const description = subscriptionDescription(properties, { origin, shown, runtime })
     return { ...place, title: properties.subscriptionName, description }
   }
 
@@ -129,6 +138,13 @@ export class StoredResources {
     if (found === undefined) throw new MessagingEntityNotFoundError(path)
     return found
   }
+}
+
+/** A filter that takes everything or nothing is an SQL filter, too, as in the service. */
+function filterCounts(subscriptions: readonly EntityRecord[]): TopicRuntime['filters'] {
+  const kinds = subscriptions.flatMap(({ rules }) => rules.map(({ filter }) => filter.kind))
+  const correlation = kinds.filter((kind) => kind === 'correlation').length
+  return { sql: kinds.length - correlation, correlation }
 }
 
 function inOrder(records: readonly EntityRecord[]): readonly EntityRecord[] {

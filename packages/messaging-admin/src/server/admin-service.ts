@@ -116,7 +116,7 @@ export class AdminService {
         throw new InvalidRequestError('api-version is too long.')
       }
       const isTls = 'encrypted' in incoming.socket && incoming.socket.encrypted === true
-      const reached = { host, apiVersion, origin: `${isTls ? 'https' : 'http'}://${host}` }
+      const reached = { apiVersion, origin: `${isTls ? 'https' : 'http'}://${host}` }
       if (address === undefined) return NOT_FOUND
       return await this.#perform({ method, address, incoming, query, reached })
     } finally {

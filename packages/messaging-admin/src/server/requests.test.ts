@@ -54,8 +54,9 @@ test('an entry has the elements of the service, in its order', async () => {
       '<EnableBatchedOperations>true</EnableBatchedOperations>',
       '<MessageCount>0</MessageCount><IsAnonymousAccessible>false</IsAnonymousAccessible>',
       '<AuthorizationRules></AuthorizationRules><Status>Active</Status>',
-      '<ForwardTo>sb://HOST/target</ForwardTo><UserMetadata>a &lt; b</UserMetadata>',
-      '<CreatedAt>T</CreatedAt><UpdatedAt>T</UpdatedAt><AccessedAt>T</AccessedAt>',
+      '<ForwardTo>http://HOST/target</ForwardTo><UserMetadata>a &lt; b</UserMetadata>',
+      '<CreatedAt>T</CreatedAt><UpdatedAt>T</UpdatedAt>',
+      '<AccessedAt>0001-01-01T00:00:00Z</AccessedAt>',
       '<CountDetails xmlns:d2p1="http://schemas.microsoft.com/netservices/2011/06/servicebus">',
       '<d2p1:ActiveMessageCount>0</d2p1:ActiveMessageCount>',
       '<d2p1:DeadLetterMessageCount>0</d2p1:DeadLetterMessageCount>',
@@ -64,7 +65,7 @@ test('an entry has the elements of the service, in its order', async () => {
       '<d2p1:TransferDeadLetterMessageCount>0</d2p1:TransferDeadLetterMessageCount></CountDetails>',
       '<AutoDeleteOnIdle>P10675199DT2H48M5.4775807S</AutoDeleteOnIdle>',
       '<EnablePartitioning>false</EnablePartitioning>',
-      '<ForwardDeadLetteredMessagesTo>sb://HOST/target</ForwardDeadLetteredMessagesTo>',
+      '<ForwardDeadLetteredMessagesTo>http://HOST/target</ForwardDeadLetteredMessagesTo>',
       '<EntityAvailabilityStatus>Available</EntityAvailabilityStatus>',
       '<EnableExpress>false</EnableExpress>',
       '<MaxMessageSizeInKilobytes>1024</MaxMessageSizeInKilobytes></QueueDescription>',
@@ -87,6 +88,56 @@ test('what was read can be sent back as it stands', async () => {
       entry.replaceAll(/<(updated|UpdatedAt|AccessedAt)>.*?<\/\1>/g, '')
     expect(properties(text)).toBe(properties(read.text))
   }
+})
+
+test('what changes nothing is shown as it was given, until something else is', async () => {
+  await using admin = await runningAdmin()
+  for (const name of ['a', 'b']) await admin.broker.createQueue(name)
+  const put = async (
+    path: string,
+    description: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<string> =>
+    (await admin.send('PUT', path, { body: entryOf(description), headers })).text
+  const update = { 'if-match': '*' }
+  const batched = '<EnableBatchedOperations>false</EnableBatchedOperations>'
+  const window = '<DuplicateDetectionHistoryTimeWindow>PT5M</DuplicateDetectionHistoryTimeWindow>'
+  const ordering = '<SupportOrdering>false</SupportOrdering>'
+  const forward = '<ForwardTo>https://elsewhere/A</ForwardTo>'
+  const queue = `<QueueDescription>${batched}${forward}</QueueDescription>`
+  const created = await put('q', queue)
+  for (const part of [batched, forward]) expect(created).toContain(part)
+  expect((await admin.broker.getQueue('q')).forwardTo).toBe('a')
+  const changed = await put('q', `<QueueDescription>${forward}</QueueDescription>`, update)
+  for (const part of [batched, forward]) expect(changed).toContain(part)
+  await admin.broker.updateQueue('q', { forwardTo: 'b' })
+  const { text } = await admin.send('GET', 'q')
+  expect(text).toContain(`<ForwardTo>${admin.server.endpoint}b</ForwardTo>`)
+  expect(text).toContain(batched)
+  const topic = await put('t', `<TopicDescription>${window}${ordering}</TopicDescription>`)
+  for (const part of [window, ordering]) expect(topic).toContain(part)
+  const subscription = `<SubscriptionDescription>${batched}</SubscriptionDescription>`
+  expect(await put('t/Subscriptions/s', subscription)).toContain(batched)
+})
+
+test('the filters of a topic are counted from version 2024-05 on', async () => {
+  await using admin = await runningAdmin()
+  await admin.broker.createTopic('news')
+  const rules = [{ name: 'a', filter: { subject: 'x' } }, { name: 'b' }, { name: 'c' }]
+  await admin.broker.createSubscription({ topic: 'news', subscription: 'all' })
+  await admin.broker.createSubscription({ topic: 'news', subscription: 'some' }, { rules })
+  const counts = '<SqlFilterCount>3</SqlFilterCount><CorrelationFilterCount>1<'
+  expect((await admin.send('GET', 'news?api-version=2024-05')).text).toContain(counts)
+  expect((await admin.send('GET', 'news?api-version=2021-05')).text).not.toContain('FilterCount')
+})
+
+test('what somebody has used says when', async () => {
+  await using admin = await runningAdmin()
+  await admin.broker.createQueue('orders')
+  const time = async (): Promise<string> => (await admin.send('GET', 'orders')).text
+  expect(await time()).toContain('<AccessedAt>0001-')
+  await admin.broker.createSender('orders').sendMessages({ body: 1 })
+  await expect.poll(time).not.toContain('<AccessedAt>0001-')
 })
 
 test.each(['%24Resources/Queues', '$resources/queues/', '$Resources/queues'])(

@@ -78,6 +78,9 @@ const MOVING: ReadonlySet<EntityCommandKind> = new Set(['applyDue', 'redrive', '
 /** Catalogs that are read again for one call, before it gives up: each time, somebody else changed the entity. */
 const MAX_STALE = 20
 
+/** In place of the idle period of an entity that has none: its last access is stamped once a minute. */
+const NEVER_IDLE_MS = 600_000
+
 /** A command that was refused. */
 export interface CommandAttempt {
   readonly kind: EntityCommandKind
@@ -263,11 +266,10 @@ export class EntityCommands {
     return command as CommandOf<Kind>
   }
 
-  /** At most every tenth of the idle period. */
+  /** At most every tenth of the idle period, which clients see as the time of the last access. */
   #takesTouch(kind: EntityCommandKind, record: EntityRecord): boolean {
     if (OWN_WORK.has(kind)) return false
-    const idleMs = this.#context.directory.idlePeriodOf(record)
-    if (idleMs === undefined) return false
+    const idleMs = this.#context.directory.idlePeriodOf(record) ?? NEVER_IDLE_MS
     const nowMs = this.#context.clock.monotonicMs()
     const touched = this.#touched
     return touched?.entity !== record.number || nowMs - touched.atMs >= idleMs / 10

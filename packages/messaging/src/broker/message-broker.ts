@@ -266,7 +266,11 @@ export class MessageBroker {
 
   /** What a front for a wire protocol is made of: messages as they are stored. See `@tidemark/messaging/front`. */
   front(): MessageFront {
-    return new MessageFront({ context: this.#context, receivers: this.#receivers })
+    return new MessageFront({
+      context: this.#context,
+      receivers: this.#receivers,
+      administration: this.#administration,
+    })
   }
 
   /** Closes its receivers and senders, and resolves when nothing of it runs any more. Idempotent. */

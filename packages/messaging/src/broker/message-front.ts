@@ -6,6 +6,7 @@ import type {
   ReceiveMode,
   StoredMessage,
 } from '@tidemark/store/messages'
+import type { EntityAdministration } from '../entities/entity-administration.ts'
 import type { BrokerContext } from './broker-context.ts'
 import type { HeldSession } from './held-session.ts'
 import type { ReceiverLink } from './receiver-link.ts'
@@ -39,6 +40,17 @@ export interface AcceptLinkOptions {
   readonly signal: AbortSignal
 }
 
+/** Calls of the broker that create and change what keeps texts to show. */
+export type EntityWriter = Pick<
+  EntityAdministration,
+  | 'createQueue'
+  | 'createSubscription'
+  | 'createTopic'
+  | 'updateQueue'
+  | 'updateSubscription'
+  | 'updateTopic'
+>
+
 /**
  * The broker as a front for a wire protocol sees it: messages as they are stored, under locks that the front's clients
  * renew themselves. Made by `MessageBroker.front`. Its calls reject with the errors of the broker's own.
@@ -46,16 +58,25 @@ export interface AcceptLinkOptions {
 export class MessageFront {
   readonly #context: BrokerContext
   readonly #receivers: Receivers
+  readonly #administration: EntityAdministration
 
   constructor({
     context,
     receivers,
+    administration,
   }: {
     readonly context: BrokerContext
     readonly receivers: Receivers
+    readonly administration: EntityAdministration
   }) {
     this.#context = context
     this.#receivers = receivers
+    this.#administration = administration
+  }
+
+  /** Creates and changes entities as the broker does; they keep these texts for who shows them again. */
+  administration(shown: Readonly<Record<string, string>>): EntityWriter {
+    return this.#administration.showing(shown)
   }
 
   get clock(): Clock {

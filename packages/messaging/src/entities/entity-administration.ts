@@ -5,7 +5,7 @@ import {
   requiredOption,
   type OptionRules,
 } from '@tidemark/contracts/internal'
-import type { EntityRecord, RuleRecord } from '@tidemark/store/messages'
+import type { EntityRecord, EntitySettings, RuleRecord } from '@tidemark/store/messages'
 import {
   MessagingEntityExistsError,
   MessagingEntityNotFoundError,
@@ -58,11 +58,19 @@ export class EntityAdministration {
   readonly #stored: StoredEntities
   /** A configuration may change it. */
   #namespace: ResolvedNamespace
+  #shown: EntitySettings['shown']
 
   constructor(context: AdministrationContext, namespace: ResolvedNamespace) {
     this.#context = context
     this.#namespace = namespace
     this.#stored = new StoredEntities(context)
+  }
+
+  /** The same, but what it creates and changes keeps these texts (see `EntitySettings`). */
+  showing(shown: EntitySettings['shown']): EntityAdministration {
+    const administration = new EntityAdministration(this.#context, this.#namespace)
+    administration.#shown = shown
+    return administration
   }
 
   async createQueue(name: string, options: QueueOptions = {}): Promise<QueueProperties> {
@@ -262,7 +270,7 @@ export class EntityAdministration {
     { topic, rules = [] }: { readonly topic?: string; readonly rules?: readonly RuleRecord[] } = {},
   ): Promise<EntityRecord> {
     const { kind, path } = entity
-    const settings = checkOneEntity(entity, {
+    const settings = checkOneEntity(this.#withShown(entity), {
       namespace: this.#namespace,
       current: undefined,
       destinations: await this.#stored.all(),
@@ -282,13 +290,17 @@ export class EntityAdministration {
 
   async #change(entity: GivenEntity, rules?: readonly RuleRecord[]): Promise<EntityRecord> {
     return this.#stored.change(entity.kind, entity.path, (record, all) => ({
-      settings: checkOneEntity(entity, {
+      settings: checkOneEntity(this.#withShown(entity), {
         namespace: this.#namespace,
         current: record.settings,
         destinations: all,
       }),
       rules: rules ?? record.rules,
     }))
+  }
+
+  #withShown(entity: GivenEntity): GivenEntity {
+    return { ...entity, options: { ...entity.options, shown: this.#shown } }
   }
 
   async #delete(kind: GivenKind, path: string): Promise<void> {

@@ -6,7 +6,10 @@ import type { ResolvedNamespace } from './namespace.ts'
 import type { QueueOptions, SubscriptionOptions } from './options.ts'
 
 /** The options of all kinds of entities. */
-export interface AnyEntityOptions extends QueueOptions, Omit<SubscriptionOptions, 'rules'> {}
+export interface AnyEntityOptions extends QueueOptions, Omit<SubscriptionOptions, 'rules'> {
+  /** See `EntitySettings`. What is not named stays. */
+  readonly shown?: EntitySettings['shown']
+}
 
 /** Says what is wrong with an option: the text stands behind its name. */
 export type Report = (option: keyof AnyEntityOptions, problem: string) => void
@@ -78,6 +81,7 @@ export function readSettings(options: AnyEntityOptions, place: SettingsPlace): E
       }),
     status: options.status ?? current.status,
     userMetadata: values.metadata(current.userMetadata),
+    shown: options.shown === undefined ? current.shown : { ...current.shown, ...options.shown },
   }
   reportContradictions(settings, place)
   return settings

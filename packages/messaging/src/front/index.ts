@@ -19,6 +19,7 @@ export { resourcePath, withoutSlashes } from '../access/shared-access-signature.
 export { assertReceivable } from '../broker/assert-receivable.ts'
 export {
   MessageFront,
+  type EntityWriter,
   type AcceptLinkOptions,
   type FrontPeekOptions,
   type SessionLink,

@@ -23,6 +23,11 @@ export interface EntitySettings {
   readonly maxMessageBytes: number
   readonly status: EntityStatus
   readonly userMetadata: string
+  /**
+   * Texts that an administration gives back as they were given, by names of its own. Nothing else reads them. Absent: none,
+   * as in stores of earlier versions.
+   */
+  readonly shown?: Readonly<Record<string, string>> | undefined
 }
 
 /** Exact, case-sensitive comparison of each property that it names, joined by AND (TOP-04). */
