@@ -41,6 +41,21 @@ describe('Receiving', () => {
     expect(bodies(await other.receive(1))).toEqual(['a'])
   })
 
+  test('SET-23 a transfer dead-letter queue is there, and empty', async () => {
+    await using space = await Namespace.open()
+    const queue = await space.queue()
+    await queue.send('a')
+    const client = space.connect()
+    const options = { subQueueType: 'transferDeadLetter' } as const
+    const receiver = client.createReceiver(queue.name, options)
+    expect(await receiver.receiveMessages(1, { maxWaitTimeInMs: 100 })).toEqual([])
+    expect(await receiver.peekMessages(1)).toEqual([])
+    const missing = client.createReceiver('nowhere', options)
+    await expect(missing.peekMessages(1)).rejects.toMatchObject({
+      code: 'MessagingEntityNotFound',
+    })
+  })
+
   test('SET-01 a receive of many returns what came, a second after the first', async () => {
     await using space = await Namespace.open()
     const queue = await space.queue()

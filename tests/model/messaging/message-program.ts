@@ -31,6 +31,7 @@ export type MessageStep = { readonly via: number } & (
       readonly max: number
       readonly deletes: boolean
     }
+  | { readonly kind: 'discard'; readonly entity: number; readonly of: number; readonly max: number }
   | { readonly kind: 'receiveInSession'; readonly of: number; readonly max: number }
   | {
       readonly kind: 'settle'
@@ -89,6 +90,7 @@ function step(random: SeededRandom): MessageStep {
   const where = { entity, isDead: random.chance(0.2) }
   const dice = random.below(100)
   if (dice < 22) return { via, kind: 'send', ...sent(random) }
+  if (dice < 24) return { via, kind: 'discard', entity, of, max: random.between(1, 4) }
   if (dice < 36) {
     return { via, kind: 'receive', where, max: random.between(1, 4), deletes: random.chance(0.15) }
   }

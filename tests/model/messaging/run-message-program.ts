@@ -95,6 +95,8 @@ class ProgramRun {
         return this.#send(step)
       case 'receive':
         return this.#receive(step)
+      case 'discard':
+        return this.#discard(step)
       case 'receiveInSession':
         return this.#receiveInSession(step)
       case 'settle':
@@ -297,6 +299,31 @@ class ProgramRun {
     const deliveries = isRefused(answer) ? [] : (answer.deliveries[0] ?? [])
     const untilMs = this.#now + model.settings.lockDurationMs
     this.#take(where, deliveries, { max, lock: deletes ? undefined : lock, untilMs })
+  }
+
+  async #discard({ via, entity, of, max }: StepOf<'discard'>): Promise<void> {
+    const model = this.#entity(entity)
+    model.applyDue(this.#now, 'nobody')
+    // Also those that have expired and have not left.
+    const waiting = model.ready({ isDead: false }, -Infinity).slice(0, max)
+    const before = waiting[of % Math.max(1, waiting.length)]?.enqueuedMs ?? this.#now
+    const answer = await this.#stage.perform<'discard'>(via, {
+      kind: 'discard',
+      ...this.#stage.on({ entity, isDead: false }),
+      hold: undefined,
+      max,
+      beforeMs: this.#stage.storeMs(before),
+    })
+    if (entity === SESSIONS) {
+      expectSame('discard without a session', answer, {
+        kind: 'refused',
+        reason: 'otherSessionUse',
+      })
+      return
+    }
+    const old = waiting.filter(({ enqueuedMs }) => enqueuedMs < before)
+    expectSame('discarded', answer, { kind: 'discarded', count: old.length })
+    for (const message of old) model.remove(message)
   }
 
   async #receiveInSession({ via, of, max }: StepOf<'receiveInSession'>): Promise<void> {

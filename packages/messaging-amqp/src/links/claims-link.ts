@@ -5,6 +5,7 @@ import type { RheaReceiver } from '../rhea/rhea-internals.ts'
 import { unwrapped } from '../values/typed-values.ts'
 import { parseAddress } from './address.ts'
 import { NODE_RIGHTS, type LinkHost } from './client-link.ts'
+import { findEntity } from './find-entity.ts'
 import { RequestLink, type NodeAnswer, type NodeRequest } from './request-link.ts'
 
 const MAX_TOKEN_BYTES = 16 * 1024
@@ -44,7 +45,7 @@ async function assertExists(audience: unknown, { claims, front }: LinkHost): Pro
   const address = parseAddress(audience)
   if (address === undefined || address.node === 'claims') return
   const { path } = address
-  if (NODE_RIGHTS.some((right) => claims.permits(right, path))) await front.entity(path)
+  if (NODE_RIGHTS.some((right) => claims.permits(right, path))) await findEntity(front, path)
 }
 
 function answer(status: number, description: string): NodeAnswer {

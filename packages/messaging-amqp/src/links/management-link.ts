@@ -4,6 +4,7 @@ import type { ManagementContext } from '../management/management-call.ts'
 import { performOperation } from '../management/perform-operation.ts'
 import { managementNode } from './address.ts'
 import { ENVELOPE_BYTES, NODE_RIGHTS, type LinkHost } from './client-link.ts'
+import { findEntity } from './find-entity.ts'
 import { RequestLink } from './request-link.ts'
 
 /** Whether the entity exists is told to those only who may use it. @throws ERR_UNAUTHORIZED_ACCESS */
@@ -19,12 +20,13 @@ export async function openManagementLink(
   given: string,
 ): Promise<RequestLink> {
   assertManages(host, given)
-  const { path, settings } = await host.front.entity(given)
+  const { path, record, isTransfer } = await findEntity(host.front, given)
   const node = managementNode(path)
   const context: ManagementContext = {
     broker: host.broker,
     front: host.front,
     path,
+    isEmpty: isTransfer,
     assertRight: (right) => host.claims.assert(right, node),
     heldSession: (sessionId, linkName) => host.links.heldSession(path, sessionId, linkName),
     reportFailure: (error) => host.report(`an operation on '${path}'`, error),
@@ -34,7 +36,7 @@ export async function openManagementLink(
     host,
     path: node,
     rights: NODE_RIGHTS,
-    maxTransferBytes: settings.maxMessageBytes + ENVELOPE_BYTES,
+    maxTransferBytes: record.settings.maxMessageBytes + ENVELOPE_BYTES,
     answer: async ({ properties, body }) => {
       const answer = await performOperation(
         {

@@ -4,6 +4,7 @@ import { managementNode, parseAddress, type LinkAddress } from './address.ts'
 import { AnswerLink } from './answer-link.ts'
 import { openClaimsLink } from './claims-link.ts'
 import { NODE_RIGHTS, type ClientLink, type LinkHost } from './client-link.ts'
+import { findEntity } from './find-entity.ts'
 import { assertManages, openManagementLink } from './management-link.ts'
 import { openReceiving } from './open-receiving.ts'
 import { SendingLink } from './sending-link.ts'
@@ -26,7 +27,7 @@ export async function openSenderOf(
   if (node === 'claims') return new AnswerLink(sender, { path, rights: [] })
   if (node === 'entity') return openReceiving(sender, { host, path, signal })
   assertManages(host, path)
-  const { path: entity } = await host.front.entity(path)
+  const { path: entity } = await findEntity(host.front, path)
   return new AnswerLink(sender, { path: managementNode(entity), rights: NODE_RIGHTS })
 }
 

@@ -3,8 +3,10 @@ import { assertReceivable, type EntityRecord, type SessionLink } from '@tidemark
 import type { RheaSender } from '../rhea/rhea-internals.ts'
 import { notOffered } from '../errors/error-on-wire.ts'
 import { mapEntries } from '../values/typed-values.ts'
+import { AnswerLink } from './answer-link.ts'
 import { BrowsingLink } from './browsing-link.ts'
 import type { ClientLink, LinkHost } from './client-link.ts'
+import { findEntity } from './find-entity.ts'
 import { assertReceives, ReceivingLink, receiveModeOf } from './receiving-link.ts'
 
 /** Place in a source. */
@@ -41,8 +43,10 @@ export async function openReceiving(
   }: { readonly host: LinkHost; readonly path: string; readonly signal: AbortSignal },
 ): Promise<ClientLink> {
   host.claims.assert('Listen', path)
-  const record = await host.front.entity(path)
+  const { record, isTransfer, path: found } = await findEntity(host.front, path)
   assertReceives(record)
+  // It waits for answers that nobody gives.
+  if (isTransfer) return new AnswerLink(sender, { path: found, rights: ['Listen'] })
   const filters = new Map(mapEntries(sender.source?.value[FILTER_FIELD], 'filter'))
   refuseFilters(filters)
   const session = filters.get(SESSION_FILTER)

@@ -90,6 +90,7 @@ export class ManagedBroker implements AsyncDisposable {
       broker: this.broker,
       front: this.front,
       path,
+      isEmpty: path.endsWith('/$Transfer/$DeadLetterQueue'),
       assertRight: (right) => {
         if (this.failWith !== undefined) throw this.failWith
         const claims = { path: '', rights: this.rights, expiresMs: Infinity, key: {} }

@@ -9,6 +9,8 @@ export interface ManagementContext {
   readonly front: MessageFront
   /** Of the entity, without `/$management`; also that of a dead-letter queue. */
   readonly path: string
+  /** It is a transfer dead-letter queue. */
+  readonly isEmpty: boolean
   /** @throws ERR_UNAUTHORIZED_ACCESS */
   assertRight(right: AccessRight): void
   /** The session as a link of this connection holds it. @throws ERR_SESSION_LOCK_LOST */

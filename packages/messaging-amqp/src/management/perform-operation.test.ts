@@ -91,7 +91,7 @@ describe('performOperation', () => {
     }
   })
 
-  it.each(['batch-delete-messages', 'peek', 'constructor', ''])(
+  it.each(['delete-messages', 'peek', 'constructor', ''])(
     'answers that it does not offer %j',
     async (operation) => {
       await using world = await ManagedBroker.open()

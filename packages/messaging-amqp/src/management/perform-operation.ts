@@ -1,5 +1,6 @@
 import type { AccessRight } from '@tidemark/messaging/front'
 import { errorOnWire, isOurs, notOffered } from '../errors/error-on-wire.ts'
+import { deleteMessages } from './batch-delete.ts'
 import { receiveBySequenceNumber } from './deferred.ts'
 import { updateDisposition } from './disposition.ts'
 import { renewLocks } from './locks.ts'
@@ -28,6 +29,7 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
     'com.microsoft:receive-by-sequence-number',
     { right: 'Listen', perform: receiveBySequenceNumber },
   ],
+  ['com.microsoft:batch-delete-messages', { right: 'Listen', perform: deleteMessages }],
   ['com.microsoft:update-disposition', { right: 'Listen', perform: updateDisposition }],
   ['com.microsoft:schedule-message', { right: 'Send', perform: scheduleMessages }],
   ['com.microsoft:cancel-scheduled-message', { right: 'Send', perform: cancelScheduledMessages }],
@@ -40,6 +42,13 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
   ['com.microsoft:enumerate-rules', { right: 'Listen', perform: listRules }],
 ])
 
+/** These find nothing in a transfer dead-letter queue. */
+const OF_NOTHING: ReadonlySet<string> = new Set([
+  'com.microsoft:batch-delete-messages',
+  'com.microsoft:get-message-sessions',
+  'com.microsoft:peek-message',
+])
+
 /** Performs an operation that was sent to a `$management` node. Never rejects: an error is an answer. */
 export async function performOperation(
   { operation: name, linkName, body }: ManagementRequest,
@@ -49,7 +58,12 @@ export async function performOperation(
     const { right, perform } =
       OPERATIONS.get(name) ?? notOffered(`the operation ${JSON.stringify(name)}`)
     context.assertRight(right)
-    const answer = await perform({ fields: new RequestFields(body), linkName, context })
+    if (context.isEmpty && !OF_NOTHING.has(name)) {
+      notOffered(`the operation ${JSON.stringify(name)} on a transfer dead-letter queue`)
+    }
+    const answer = context.isEmpty
+      ? undefined
+      : await perform({ fields: new RequestFields(body), linkName, context })
     return answer === undefined
       ? { statusCode: 204, statusDescription: 'No Content', errorCondition: undefined, body: {} }
       : { statusCode: 200, statusDescription: 'OK', errorCondition: undefined, body: answer }

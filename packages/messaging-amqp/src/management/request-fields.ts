@@ -1,3 +1,4 @@
+import { isDate } from 'node:util/types'
 import { InvalidOptionError } from '@tidemark/contracts'
 import { describeValue } from '@tidemark/contracts/internal'
 import type { StoredValue } from '@tidemark/messaging/front'
@@ -56,6 +57,13 @@ export class RequestFields {
     const expected = 'a whole number'
     const number = this.#required(name, expected, this.#optional(name, expected, wholeNumber))
     return Math.min(Math.max(number, range.min), range.max)
+  }
+
+  /** Epoch ms. */
+  optionalTime(name: string): number | undefined {
+    return this.#optional(name, 'a timestamp', (value) =>
+      isDate(value) ? value.getTime() : undefined,
+    )
   }
 
   /** At least one, each once, in their order. What is beyond every sequence number becomes one that no message has. */

@@ -66,6 +66,7 @@ const LOOKING: ReadonlySet<EntityCommandKind> = new Set([
   'acceptSession',
   'applyDue',
   'count',
+  'discard',
   'listSessions',
   'peek',
   'receive',

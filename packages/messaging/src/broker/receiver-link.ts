@@ -190,6 +190,24 @@ export class ReceiverLink {
     return answer.messages
   }
 
+  /**
+   * Removes messages that nobody holds, the oldest first, and does not make it a listener. Resolves with their number.
+   * `beforeMs`: only those that were enqueued before it; undefined: before now.
+   */
+  async discard(max: number, beforeMs: number | undefined): Promise<number> {
+    this.assertReceives()
+    const { context, held } = this.#parts
+    const before = beforeMs ?? (await context.engine()).nowMs()
+    let count = 0
+    while (count < max) {
+      const piece = { hold: held?.hold, max: max - count, beforeMs: before }
+      const { answer } = await this.#whileHeld(() => this.#commands.perform('discard', piece))
+      if (answer.count === 0) break
+      count += answer.count
+    }
+    return count
+  }
+
   /** Rejects with ERR_INVALID_OPTION when the reason of a dead letter is too long. */
   async settle(token: string, outcome: Outcome): Promise<void> {
     this.#assertOpen()

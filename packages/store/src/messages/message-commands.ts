@@ -174,6 +174,13 @@ export type MessageCommand =
       /** One message alone may have more. */
       readonly maxBytes: number
     })
+  /** Removes the first messages that nobody holds, of those that were enqueued before an instant of the store's clock. */
+  | (OnEntity & {
+      readonly kind: 'discard'
+      readonly hold: SessionHold | undefined
+      readonly max: number
+      readonly beforeMs: number
+    })
   | (OnEntity & { readonly kind: 'settle'; readonly dispositions: readonly Disposition[] })
   | (OnEntity & { readonly kind: 'renew'; readonly tokens: readonly string[] })
   | (OnEntity & {
@@ -289,6 +296,8 @@ export interface CommandAnswers {
     | { readonly kind: 'notFound'; readonly number: number }
     /** They have so many bytes. None was given. */
     | { readonly kind: 'tooMany'; readonly bytes: number }
+  /** Fewer than asked for, also where more are left: ask again until none was removed. */
+  readonly discard: Refusal | Again | { readonly kind: 'discarded'; readonly count: number }
   readonly settle:
     | Refusal
     | Again

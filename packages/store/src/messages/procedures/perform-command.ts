@@ -15,6 +15,7 @@ import { applyDue } from './apply-due.ts'
 import { cancelScheduled } from './cancel-scheduled.ts'
 import { createEntities } from './create-entities.ts'
 import { deleteEntity } from './delete-entity.ts'
+import { discard } from './discard-messages.ts'
 import { forward, readForwardable } from './forward-messages.ts'
 import { countMessages, peekMessages } from './look-at-messages.ts'
 import { receiveDeferred } from './receive-deferred.ts'
@@ -102,6 +103,8 @@ function* answerOf(work: Work, place: EntityPlace, command: EntityCommand): Proc
       return yield* receive(work, place, command)
     case 'receiveDeferred':
       return yield* receiveDeferred(work, place, command)
+    case 'discard':
+      return yield* discard(work, place, command)
     case 'settle':
       return yield* settleMessages(work, place, command)
     case 'renew':
