@@ -378,10 +378,22 @@ test('a session is held, found, ended and listed', async () => {
   expect(numbersOf(await request(messages, 'take', { ...inSession, afterNumber: 1 }))).toEqual([3])
   const locked = { which: 'locked', entity, session: 'b', max: 9, lock: LOCK } as const
   expect(numbersOf(await request(messages, 'sessionRows', locked))).toEqual([3])
-  expect(await request(messages, 'listSessions', entity, '', 9)).toEqual(['a', 'b', 'c'])
+  const listed = async (after: string) =>
+    (await request(messages, 'listSessions', entity, after, 9)).map(
+      ({ session, stateMs }) => [session, stateMs] as const,
+    )
+  expect((await listed('')).map(([session]) => session)).toEqual(['a', 'b', 'c'])
   await request(messages, 'changeSession', { ...held, lock: undefined })
-  await request(messages, 'changeSession', { ...empty, session: 'z', state: new Uint8Array() })
-  expect(await request(messages, 'listSessions', entity, 'b', 9)).toEqual(['c', 'z'])
+  await request(messages, 'changeSession', {
+    ...empty,
+    session: 'z',
+    state: new Uint8Array(),
+    updatedMs: 7,
+  })
+  expect(await listed('b')).toEqual([
+    ['c', undefined],
+    ['z', 7],
+  ])
 })
 
 test('SES-10 a take in a session waits for a row that another transaction has, and keeps the order', async () => {

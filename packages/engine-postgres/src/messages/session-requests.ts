@@ -24,7 +24,9 @@ const EXPIRED = `SELECT DISTINCT x.session FROM (
 ORDER BY x.session`
 const OF_MESSAGES = `SELECT DISTINCT m.session FROM :schema.message m
 WHERE m.id = ANY($1::bigint[]) AND m.session IS NOT NULL ORDER BY m.session`
-const LIST = 'SELECT * FROM :schema.list_sessions($1, $2, $3)'
+const LIST = `SELECT l.session, s.updated FROM :schema.list_sessions($1, $2, $3) l(session)
+LEFT JOIN :schema.message_session s ON s.entity = $1 AND s.session = l.session AND s.state IS NOT NULL
+ORDER BY l.session COLLATE "C"`
 export const LOOK_SESSIONS = 'SELECT session, has_ready, expires FROM :schema.look_sessions($1, $2)'
 
 type SessionRequests = Pick<
@@ -80,7 +82,11 @@ export function sessionRequests(sql: MessageSql): SessionRequests {
       await sql.rows(CHANGE, [entity, session, ...rest])
     },
     async listSessions(entity, after, max) {
-      return names(await sql.rows(LIST, [entity, after, max]))
+      const rows = await sql.rows(LIST, [entity, after, max])
+      return rows.map((row) => ({
+        session: textColumn(row, 0),
+        stateMs: nullableNumberColumn(row, 1) ?? undefined,
+      }))
     },
     async lookSessions(entity, sessions) {
       return (await sql.rows(LOOK_SESSIONS, [entity, textArray(sessions)])).map(sessionLook)

@@ -144,7 +144,7 @@ test('a session is offered until it is held, and not what expired with it', () =
   expect(rows.expiredSessions(queue, 10, 5)).toEqual([])
   expect(rows.nextSession(queue, '', 99)?.session).toBe('c')
   expect(rows.readPlace(queue)).toMatchObject({ dueMs: 0, expiresMs: 10 })
-  expect(rows.listSessions(queue, 'a', 9)).toEqual(['b', 'c'])
+  expect(rows.listSessions(queue, 'a', 9).map(({ session }) => session)).toEqual(['b', 'c'])
   expect(numbers(take({ session: 'a', afterNumber: 1, dueMs: undefined }))).toEqual([3])
   const locked = { entity: queue, session: 'a', which: 'locked', lock: LOCK, max: 9 } as const
   expect(numbers(rows.sessionRows(locked))).toEqual([3])
@@ -155,10 +155,12 @@ test('sessions of messages and those with a state are listed in one order, each 
   const names = ['a', '\uFFFDa', '\u{1F600}b', '\u{1F600}c']
   rows.insert([message(1, { session: names[1] }), message(2, { session: names[3] })])
   for (const name of [names[0], names[2]]) {
-    rows.changeSession({ ...rows.holdSession(queue, name ?? ''), state: new Uint8Array(1) })
+    const state = { state: new Uint8Array(1), updatedMs: 5 }
+    rows.changeSession({ ...rows.holdSession(queue, name ?? ''), ...state })
   }
-  expect(rows.listSessions(queue, '', 9)).toEqual(names)
-  expect(rows.listSessions(queue, names[0] ?? '', 2)).toEqual(names.slice(1, 3))
+  const listed = names.map((session, at) => ({ session, stateMs: at % 2 === 0 ? 5 : undefined }))
+  expect(rows.listSessions(queue, '', 9)).toEqual(listed)
+  expect(rows.listSessions(queue, names[0] ?? '', 2)).toEqual(listed.slice(1, 3))
 })
 
 test('an id is given once within its window', () => {

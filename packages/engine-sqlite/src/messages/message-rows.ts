@@ -7,6 +7,7 @@ import {
   type EntityDefinition,
   type EntityLook,
   type EntityPlace,
+  type ListedSession,
   type EntityRecord,
   type MessageRow,
   type NewMessageRow,
@@ -296,17 +297,17 @@ export class MessageRows implements RowRequests {
     this.#write(STORE_SESSION, entity, session, ...values)
   }
 
-  listSessions(entity: number, after: string, max: number): readonly string[] {
-    const found: string[] = []
+  listSessions(entity: number, after: string, max: number): readonly ListedSession[] {
+    const found: ListedSession[] = []
     let last = after
     while (found.length < max) {
-      const next = [NEXT_SESSION_OF_MESSAGES, NEXT_SESSION_WITH_STATE].flatMap((sql) => {
-        const row = this.#connection.get(sql, entity, last)
-        return row === undefined ? [] : [textColumn(row, 0)]
-      })
-      const session = next.toSorted(byBytes)[0]
+      const ofMessages = this.#connection.get(NEXT_SESSION_OF_MESSAGES, entity, last)
+      const withState = this.#connection.get(NEXT_SESSION_WITH_STATE, entity, last)
+      const next = [ofMessages, withState].flatMap((row) => row && [textColumn(row, 0)])
+      const session = next.filter((name) => name !== undefined).toSorted(byBytes)[0]
       if (session === undefined) break
-      found.push(session)
+      const hasState = withState !== undefined && textColumn(withState, 0) === session
+      found.push({ session, stateMs: hasState ? numberColumn(withState, 1) : undefined })
       last = session
     }
     return found

@@ -57,7 +57,7 @@ export const STORE_SESSION: string = `INSERT INTO session(entity, session, lock,
   updated = excluded.updated`
 export const NEXT_SESSION_OF_MESSAGES: string = `SELECT session FROM message INDEXED BY message_session
   WHERE entity = ? AND session > ? AND session IS NOT NULL ORDER BY session LIMIT 1`
-export const NEXT_SESSION_WITH_STATE: string = `SELECT session FROM session INDEXED BY session_state
+export const NEXT_SESSION_WITH_STATE: string = `SELECT session, updated FROM session INDEXED BY session_state
   WHERE entity = ? AND session > ? AND state IS NOT NULL ORDER BY session LIMIT 1`
 
 export const LOOK: string = `SELECT

@@ -83,9 +83,11 @@ describe('set-session-state and get-session-state', () => {
 })
 
 describe('get-message-sessions', () => {
-  const list = async (skip: number, top: number) => {
+  /** The last time of .NET. */
+  const any = new Date('9999-12-31T23:59:59.999Z')
+  const list = async (skip: number, top: number, since = any) => {
     const page = { skip: wire.int(skip), top: wire.int(top) }
-    const body = { ...page, 'last-updated-time': new Date(1_700_000_000_000) }
+    const body = { ...page, 'last-updated-time': since }
     return world.ask('q', 'get-message-sessions', body)
   }
 
@@ -101,6 +103,24 @@ describe('get-message-sessions', () => {
     expect(await list(2, 2)).toMatchObject({ body: { skip: 2, 'sessions-ids': ['c'] } })
     expect(await list(3, 2)).toMatchObject({ status: 204 })
     expect(await list(2 ** 31 - 1, 2)).toMatchObject({ status: 204 })
+  })
+
+  it('SES-13 lists those whose state was set after a time', async () => {
+    await world.broker.createSender('q').sendMessages({ body: 1, sessionId: 'without' })
+    const setMs: number[] = []
+    for (const name of ['b', 'a', 'c']) {
+      const { held } = await world.hold('q', name, name)
+      await held.setState(new Uint8Array([1]))
+      setMs.push(world.clock.wallMs())
+      await world.clock.advance(1_000)
+      // That its lock is renewed is no news of its state.
+      await held.renew()
+    }
+    const since = (index: number) => new Date((setMs[index] ?? 0) - 1)
+    expect(await list(0, 5, since(0))).toMatchObject({ body: { 'sessions-ids': ['a', 'b', 'c'] } })
+    expect(await list(1, 1, since(0))).toMatchObject({ body: { 'sessions-ids': ['b'] } })
+    expect(await list(0, 5, since(1))).toMatchObject({ body: { 'sessions-ids': ['a', 'c'] } })
+    expect(await list(0, 5, new Date(world.clock.wallMs()))).toMatchObject({ status: 204 })
   })
 
   it('gives at most 1000 at a time, and skips more', async () => {

@@ -1,4 +1,5 @@
-import type { SessionLink } from '@tidemark/messaging/front'
+import type { ListedSession, SessionLink } from '@tidemark/messaging/front'
+import { NEVER_MS } from '../messages/message-fields.ts'
 import type { ManagementCall } from './management-call.ts'
 import { binary, int, MAX_INT, strings, timestamp } from './wire-values.ts'
 
@@ -22,25 +23,27 @@ export async function getSessionState(call: ManagementCall): Promise<object> {
 }
 
 /**
- * Sessions that have messages or a state, in the order of their names, whatever `last-updated-time` says: the broker does not
- * keep when messages came to a session.
+ * Sessions that have messages or a state, in the order of their names; with `last-updated-time`, those whose state was set
+ * after it. Clients write the last time that there is for none.
  */
 export async function listSessions({
   fields,
-  context,
+  context: { front, path },
 }: ManagementCall): Promise<object | undefined> {
   const skip = fields.number('skip', { min: 0, max: MAX_INT })
   const top = fields.number('top', { min: 1, max: MAX_NAMES })
-  const { front, path } = context
-  let after = ''
-  for (let left = skip; left > 0;) {
-    const passed = await front.listSessions(path, after, Math.min(left, MAX_NAMES))
-    const last = passed.at(-1)
-    if (last === undefined) return undefined
-    after = last
-    left -= passed.length
+  const since = fields.optionalTime('last-updated-time') ?? NEVER_MS
+  const names: string[] = []
+  let left = skip
+  for (let after: string | undefined = ''; after !== undefined && names.length < top;) {
+    const max = since < NEVER_MS ? MAX_NAMES : Math.min(left + top - names.length, MAX_NAMES)
+    const page: readonly ListedSession[] = await front.listSessions(path, after, max)
+    after = page.at(-1)?.session
+    const found =
+      since < NEVER_MS ? page.filter(({ stateMs = -Infinity }) => stateMs > since) : page
+    names.push(...found.slice(left, left + top - names.length).map(({ session }) => session))
+    left = Math.max(0, left - found.length)
   }
-  const names = await front.listSessions(path, after, top)
   return names.length === 0 ? undefined : { skip: int(skip), 'sessions-ids': strings(names) }
 }
 

@@ -2,6 +2,7 @@ import type { Clock, Random } from '@tidemark/contracts'
 import type {
   EntityCounts,
   EntityRecord,
+  ListedSession,
   NewMessage,
   ReceiveMode,
   StoredMessage,
@@ -128,7 +129,7 @@ export class MessageFront {
   }
 
   /** In the order of names, after this one: sessions that have messages or a state. */
-  listSessions(path: string, after: string, max: number): Promise<readonly string[]> {
+  listSessions(path: string, after: string, max: number): Promise<readonly ListedSession[]> {
     return this.#context.whileOpen(async () => {
       const { answer } = await this.#context.commands(path).perform('listSessions', { after, max })
       return answer.sessions

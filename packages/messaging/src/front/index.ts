@@ -46,6 +46,7 @@ export {
   SCHEDULED,
   type EntityCounts,
   type EntityRecord,
+  type ListedSession,
   type MessageChanges,
   type NewMessage,
   type Outcome,

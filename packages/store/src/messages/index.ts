@@ -60,6 +60,7 @@ export {
   type EntityCounts,
   type EntityLook,
   type EntityPlace,
+  type ListedSession,
   type MessageRow,
   type MessageState,
   type NewMessageRow,

@@ -1,5 +1,5 @@
 import type { EntityDefinition, EntityRecord, NewEntity, StoredValue } from './entities.ts'
-import type { EntityCounts, StoredMessage } from './message-rows.ts'
+import type { EntityCounts, ListedSession, StoredMessage } from './message-rows.ts'
 
 /** Names that rules and settlements may change (`sys.` in SQL actions). */
 export type SystemProperty =
@@ -349,7 +349,7 @@ export interface CommandAnswers {
   readonly listSessions:
     | Refusal
     | Again
-    | { readonly kind: 'sessions'; readonly sessions: readonly string[] }
+    | { readonly kind: 'sessions'; readonly sessions: readonly ListedSession[] }
   readonly applyDue: Refusal | Again | { readonly kind: 'applied' }
   readonly readDue:
     | Refusal

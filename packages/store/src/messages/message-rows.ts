@@ -63,8 +63,14 @@ export interface SessionRow {
   readonly state: Uint8Array | undefined
   /** Waiting messages up to this number have expired with the session (SES-01), also those not yet moved. 0: none. */
   readonly expiredThrough: number
-  /** Epoch ms. */
+  /** When its state was last set: epoch ms. */
   readonly updatedMs: number
+}
+
+export interface ListedSession {
+  readonly session: string
+  /** When its state was last set: epoch ms. Undefined: it has none. */
+  readonly stateMs: number | undefined
 }
 
 /** An entity with its counter. */
@@ -252,8 +258,8 @@ export interface RowRequests {
   expiringSessions(entity: number, max: number): readonly SessionRow[]
   /** Writes every column. A row that says nothing (no lock, no state, `expiredThrough` 0) is removed instead. */
   changeSession(row: SessionRow): void
-  /** Names of sessions with messages or a state, after `after`, in the order of names. */
-  listSessions(entity: number, after: string, max: number): readonly string[]
+  /** Sessions with messages or a state, after `after`, in the order of names. */
+  listSessions(entity: number, after: string, max: number): readonly ListedSession[]
 
   /** Undefined for the first path that exists already. Numbers rise in the order of the list. */
   createEntities(

@@ -30,12 +30,12 @@ export function* setSessionState(
     const held = (yield* ask('readBytes', record.number)) + work.addedBytes(record.number)
     if (held + added > maxBytes) return { kind: 'full' }
   }
-  yield* work.changeSession({ ...session, state })
+  yield* work.changeSession({ ...session, state, updatedMs: work.time.storeMs })
   work.addBytes(record, added)
   return { kind: 'stored' }
 }
 
-/** Names of sessions with messages or a state (SES-13). */
+/** Sessions with messages or a state (SES-13). */
 export function* listSessions(
   work: Work,
   place: EntityPlace,

@@ -61,7 +61,7 @@ test('a row that was made only to hold a session is taken back', () => {
 test('a row of a session that says something stays as this command wrote it', () => {
   const work = new Work(TIME)
   requestsOf(work.session(7, 's'), BLANK)
-  const held = { ...BLANK, lock: 'l', updatedMs: TIME.storeMs }
+  const held = { ...BLANK, lock: 'l' }
   expect(requestsOf(work.changeSession({ ...BLANK, lock: 'l' }))).toEqual([['changeSession', held]])
   expect(work.session(7, 's').next().value).toEqual(held)
   expect(requestsOf(work.finish())).toEqual([])

@@ -68,9 +68,8 @@ export class Work {
   }
 
   *changeSession(row: SessionRow): Procedure<void> {
-    const changed = { ...row, updatedMs: this.time.storeMs }
-    this.#sessions.set(row.session, { row: changed, isNew: false })
-    yield* ask('changeSession', changed)
+    this.#sessions.set(row.session, { row, isNew: false })
+    yield* ask('changeSession', row)
   }
 
   /** Counts towards the entity's size. What is in a subscription counts towards its topic's, too. */

@@ -2,6 +2,7 @@ import {
   ACTIVE,
   DEFERRED,
   SCHEDULED,
+  type ListedSession,
   type MessageRow,
   type NewMessageRow,
   type RowRequests,
@@ -263,15 +264,17 @@ export class ModelRows implements ModelledRequests {
     this.#sessions.sort((a, b) => (a.session < b.session ? -1 : 1))
   }
 
-  listSessions(entity: number, after: string, max: number): readonly string[] {
+  listSessions(entity: number, after: string, max: number): readonly ListedSession[] {
     const ofMessages = this.#rows((row) => row.entity === entity).map(({ session }) => session)
-    const withState = this.#sessions
-      .filter((row) => row.entity === entity && row.state !== undefined)
-      .map(({ session }) => session)
-    return [...new Set([...ofMessages, ...withState].flatMap((name) => name ?? []))]
+    const withState = this.#sessions.filter(
+      (row) => row.entity === entity && row.state !== undefined,
+    )
+    const times = new Map(withState.map(({ session, updatedMs }) => [session, updatedMs]))
+    return [...new Set([...ofMessages, ...times.keys()].flatMap((name) => name ?? []))]
       .filter((name) => name > after)
       .sort()
       .slice(0, max)
+      .map((session) => ({ session, stateMs: times.get(session) }))
   }
 
   /** In the order of numbers. */

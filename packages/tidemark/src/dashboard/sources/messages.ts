@@ -1,4 +1,4 @@
-import type { MessageBroker, ReceivedMessage } from '@tidemark/messaging'
+import type { ReceivedMessage } from '@tidemark/messaging'
 import { jsonText } from '../../inspection/json-text.ts'
 import { badRequest } from '../requests/refusal.ts'
 import type { Query } from '../requests/query.ts'
@@ -55,16 +55,9 @@ export async function readSessions(
   const { database, entity } = queueOf(query)
   const broker = await brokers.of(database)
   checkedEntity(entity)
-  const sessions = await listSessions(broker, entity, query.optional('after') ?? '')
+  const listed = await broker.front().listSessions(entity, query.optional('after') ?? '', PAGE)
+  const sessions = listed.map(({ session }) => session)
   return { sessions, next: sessions.length < PAGE ? null : (sessions.at(-1) ?? null) }
-}
-
-function listSessions(
-  broker: MessageBroker,
-  path: string,
-  after: string,
-): Promise<readonly string[]> {
-  return broker.front().listSessions(path, after, PAGE)
 }
 
 function messageRow(message: ReceivedMessage, place: QueueQuery, texts: MaskedTexts): MessageRow {
