@@ -30,6 +30,7 @@ export type {
   SubscribeOptions,
 } from './broker/receiver-options.ts'
 export type { SessionReceiver } from './broker/session-receiver.ts'
+export type { StuckDeadLetters } from './broker/stuck-letters.ts'
 export type { OutgoingMessages } from '@tidemark/store/messages'
 export { MAX_DURATION, type Duration } from './entities/duration.ts'
 export type {

@@ -7,7 +7,7 @@ import type {
 } from '@tidemark/store/messages'
 import type { FanOutContext } from './fan-out.ts'
 import type { LookContext } from './look-at.ts'
-import type { StuckLetters } from './stuck-letters.ts'
+import type { StuckDeadLetters, StuckLetters } from './stuck-letters.ts'
 import type { SharedRuns } from './shared-runs.ts'
 
 /** What bringing messages needs of the broker. */
@@ -21,6 +21,8 @@ export interface BringContext extends LookContext, FanOutContext {
   ): Promise<{ readonly answer: CommandAnswers[Kind]; readonly time: MessageTime }>
   /** Something was put into this entity, and forwards from there. Nobody waits for it. */
   forwardOnward(record: EntityRecord): void
+  /** Dead letters cannot be forwarded to where they should go. */
+  reportStuck(event: StuckDeadLetters): void
   /** Something was put into the dead-letter queue of this entity, and forwards from there. */
   forwardDeadLettersOf(record: EntityRecord): void
 }

@@ -19,7 +19,7 @@ import { forwardWaiting } from './bring-messages.ts'
 import { EntityCommands } from './entity-commands.ts'
 import { EntityDirectory } from './entity-directory.ts'
 import { SharedRuns } from './shared-runs.ts'
-import type { StuckLetters } from './stuck-letters.ts'
+import type { StuckDeadLetters, StuckLetters } from './stuck-letters.ts'
 
 /** Entities whose commands are remembered. */
 const MAX_COMMANDS = 10_000
@@ -34,6 +34,7 @@ export class BrokerContext implements AdministrationContext, BringContext {
   readonly runs: SharedRuns = new SharedRuns()
   readonly stuck: Map<number, StuckLetters> = new Map()
   readonly database: Database
+  readonly #onStuckDeadLetters: ((event: StuckDeadLetters) => void) | undefined
   readonly #calls = new Set<Promise<unknown>>()
   readonly #background = new BackgroundWork()
   readonly #commands = new Map<string, EntityCommands>()
@@ -45,12 +46,20 @@ export class BrokerContext implements AdministrationContext, BringContext {
 
   constructor(
     database: Database,
-    { telemetry, clock, random }: Pick<BrokerContext, 'telemetry' | 'clock' | 'random'>,
+    {
+      telemetry,
+      clock,
+      random,
+      onStuckDeadLetters,
+    }: Pick<BrokerContext, 'telemetry' | 'clock' | 'random'> & {
+      readonly onStuckDeadLetters: ((event: StuckDeadLetters) => void) | undefined
+    },
   ) {
     this.database = database
     this.telemetry = telemetry
     this.clock = clock
     this.random = random
+    this.#onStuckDeadLetters = onStuckDeadLetters
     this.directory = new EntityDirectory(this)
   }
 
@@ -125,6 +134,14 @@ export class BrokerContext implements AdministrationContext, BringContext {
     for (const entity of entities) {
       if (directory.destinationPathOf(entity) !== undefined) this.#forwardInBackground(entity)
       this.forwardDeadLettersOf(entity)
+    }
+  }
+
+  reportStuck(event: StuckDeadLetters): void {
+    try {
+      this.#onStuckDeadLetters?.(event)
+    } catch {
+      // A log that fails must not end the forwarding that it reports.
     }
   }
 

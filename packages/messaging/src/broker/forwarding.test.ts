@@ -149,4 +149,19 @@ describe('forwarding', () => {
     expect(await bodiesOf(world, 'b')).toEqual([1])
     expect(await dead.peekMessages(10, { fromSequenceNumber: 0 })).toEqual([])
   })
+
+  it('SET-14 a loop of dead letters that nobody reads ends, and is reported', async () => {
+    await using world = await SimulatedBroker.open()
+    const { broker } = world
+    for (const name of ['a', 'b']) await broker.createQueue(name)
+    await broker.createQueue('c', { forwardTo: 'a', forwardDeadLetteredMessagesTo: 'b' })
+    for (const name of ['a', 'b']) {
+      await broker.updateQueue(name, { forwardTo: 'c', forwardDeadLetteredMessagesTo: 'c' })
+    }
+    await broker.createSender('a').sendMessages({ body: 1 })
+    await world.settled()
+    expect(world.stuck).toMatchObject([{ count: 1 }])
+    const [{ entityPath } = { entityPath: '' }] = world.stuck
+    expect(await bodiesOf(world, `${entityPath}/$DeadLetterQueue`)).toEqual([1])
+  })
 })

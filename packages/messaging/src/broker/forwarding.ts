@@ -54,7 +54,7 @@ async function forwardAll(context: BringContext, source: EntityRecord): Promise<
     })
     if (read.answer.kind === 'again') continue
     if (read.answer.kind === 'refused' || read.answer.messages.length === 0) return
-    const orders = await ordersFor(context, read.answer.messages, destination)
+    const orders = await ordersFor(context, { source, destination, messages: read.answer.messages })
     const answer = await forwardOrders(context, { source, destination, orders })
     if (answer.kind === 'destinationChanged') {
       changes += 1
@@ -65,6 +65,12 @@ async function forwardAll(context: BringContext, source: EntityRecord): Promise<
     } else if (answer.kind === 'forwarded') {
       if (destination !== undefined) context.forwardOnward(destination)
       if (source.kind !== 'deadLetter') context.forwardDeadLettersOf(source)
+      if (answer.stuck > 0)
+        context.reportStuck({
+          entityPath: ownerPath(source),
+          destination: path,
+          count: answer.stuck,
+        })
       if (answer.left > 0) return
       if (answer.stuck > 0)
         noteStuck(context, { source, destination, through: orders.at(-1)?.number })
@@ -104,9 +110,18 @@ function forwardOrders(
 
 function ordersFor(
   context: BringContext,
-  messages: readonly StoredMessage[],
-  destination: EntityRecord | undefined,
+  {
+    source,
+    destination,
+    messages,
+  }: {
+    readonly source: EntityRecord
+    readonly destination: EntityRecord | undefined
+    readonly messages: readonly StoredMessage[]
+  },
 ): Promise<CommandOf<'forward'>['messages']> {
+  // One that has died of too many goes one further.
+  const maxHops = source.kind === 'deadLetter' ? MAX_FORWARD_HOPS + 1 : MAX_FORWARD_HOPS
   const judge = destination === undefined ? undefined : judgeArrival(context, destination)
   const orderFor = async (
     message: StoredMessage,
@@ -118,9 +133,13 @@ function ordersFor(
       session: head?.sessionId,
     }
     if (head === undefined) return { ...order, copies: [], deadLetter: DAMAGED }
-    if (message.hops >= MAX_FORWARD_HOPS) return { ...order, copies: [], deadLetter: TOO_MANY_HOPS }
+    if (message.hops >= maxHops) return { ...order, copies: [], deadLetter: TOO_MANY_HOPS }
     if (judge === undefined) return { ...order, copies: [], deadLetter: NO_DESTINATION }
     return { ...order, copies: await judge({ head, bytes: message.bytes }), deadLetter: undefined }
   }
   return judgePiece(messages, orderFor, ({ copies }, { bytes }) => [{ copies, bytes }])
+}
+
+function ownerPath({ path }: EntityRecord): string {
+  return path.slice(0, path.lastIndexOf('/'))
 }

@@ -44,6 +44,7 @@ import {
 import { QueueDeadLetters, type QueueDeadLettersOptions } from './queue-dead-letters.ts'
 import { redriveDeadLetters } from './redrive.ts'
 import type { SessionReceiver } from './session-receiver.ts'
+import type { StuckDeadLetters } from './stuck-letters.ts'
 
 export interface MessagingOptions extends NamespaceOptions {
   /**
@@ -51,6 +52,12 @@ export interface MessagingOptions extends NamespaceOptions {
    * @default none
    */
   readonly telemetry?: Telemetry | undefined
+  /**
+   * Called when dead letters stay in their queue although `forwardDeadLetteredMessagesTo` is set: they were forwarded too often,
+   * are too large for the destination, or have no session there. Again after a minute, as long as somebody looks there.
+   * @default none
+   */
+  readonly onStuckDeadLetters?: ((event: StuckDeadLetters) => void) | undefined
   /** @default the machine's */
   readonly clock?: Clock | undefined
   /** @default the operating system's */
@@ -60,6 +67,7 @@ export interface MessagingOptions extends NamespaceOptions {
 const BROKER_RULES: OptionRules<MessagingOptions> = {
   ...NAMESPACE_RULES,
   telemetry: option.telemetry,
+  onStuckDeadLetters: option.function,
   clock: option.clock,
   random: option.random,
 }
@@ -91,8 +99,14 @@ export class MessageBroker {
   /** @throws ERR_INVALID_OPTION */
   constructor(database: Database, options: MessagingOptions) {
     checkOptions(options, BROKER_RULES)
-    const { telemetry, clock = systemClock, random = systemRandom, ...namespace } = options
-    this.#context = new BrokerContext(database, { telemetry, clock, random })
+    const {
+      telemetry,
+      onStuckDeadLetters,
+      clock = systemClock,
+      random = systemRandom,
+      ...namespace
+    } = options
+    this.#context = new BrokerContext(database, { telemetry, onStuckDeadLetters, clock, random })
     this.#administration = new EntityAdministration(this.#context, resolveNamespace(namespace))
     this.#receivers = new Receivers(this.#context)
   }

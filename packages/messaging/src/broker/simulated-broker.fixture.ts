@@ -3,12 +3,14 @@ import type { Database } from '@tidemark/store'
 import type { MessageCommand, MessageEngine } from '@tidemark/store/messages'
 import { openMemoryStore, settle, SimulatedClock } from '@tidemark/testing'
 import { openMessaging, type MessageBroker } from './message-broker.ts'
+import type { StuckDeadLetters } from './stuck-letters.ts'
 
 /** A broker on a store in memory, whose time passes when the test says so, and whose calls of the engine are noted. */
 export class SimulatedBroker implements AsyncDisposable {
   readonly clock: SimulatedClock
   readonly database: Database
   readonly broker: MessageBroker
+  readonly stuck: StuckDeadLetters[] = []
   /** Kinds of the commands, and `look`, in their order. */
   readonly calls: string[] = []
   /** Looks reject with it. */
@@ -45,6 +47,7 @@ export class SimulatedBroker implements AsyncDisposable {
   another(): MessageBroker {
     const broker = openMessaging(this.#noting(this.database), {
       clock: this.clock,
+      onStuckDeadLetters: (event) => this.stuck.push(event),
       limits: { minLockDuration: 1, minAutoDeleteOnIdle: 1 },
     })
     this.#brokers.push(broker)

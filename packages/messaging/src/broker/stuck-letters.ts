@@ -1,5 +1,14 @@
 import type { EntityRecord } from '@tidemark/store/messages'
 
+/** Dead letters that stay in their queue although `forwardDeadLetteredMessagesTo` is set. */
+export interface StuckDeadLetters {
+  /** In whose dead-letter queue they are. */
+  readonly entityPath: string
+  /** Where they should go. */
+  readonly destination: string
+  readonly count: number
+}
+
 /** Dead letters up to this number cannot go to this destination as it is. */
 export interface StuckLetters {
   readonly destination: number

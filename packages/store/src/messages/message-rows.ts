@@ -33,7 +33,7 @@ export interface MessageRow {
   readonly deliveries: number
   /** `enqueuedSequenceNumber`: the number where it was first enqueued. */
   readonly firstNumber: number
-  /** Times that it was forwarded. */
+  /** Times that it was forwarded since it was sent, or since it died of something else. */
   readonly hops: number
   /** `deadLetterSource`: the path of the entity where it died, once it was forwarded from a dead-letter queue. */
   readonly deadLetterSource: string | undefined

@@ -81,7 +81,8 @@ function decided(
       const number = work.nextNumber(queue.number)
       const at = { deadLetterQueue: queue.number, number, storeMs: work.time.storeMs }
       const firstNumber = before?.firstNumber ?? row.firstNumber
-      return deadLettered({ ...row, firstNumber }, fate.reason, at)
+      const hops = fate.onItsWay === true ? row.hops : 0
+      return deadLettered({ ...row, firstNumber, hops }, fate.reason, at)
     }
     default:
       return assertNever(fate)

@@ -142,7 +142,7 @@ function* move(
     else if (isDeadLetter(source)) {
       if (PASSING.has(reason)) left += 1
       else stuck += 1
-    } else fates.push({ kind: 'dies', row: one.message, reason })
+    } else fates.push({ kind: 'dies', row: one.message, reason, onItsWay: true })
   }
   yield* carryOut(work, source, fates)
   if (inserted.length > 0) yield* ask('insert', inserted)

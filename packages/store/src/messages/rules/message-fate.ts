@@ -8,7 +8,13 @@ export type Fate =
   | { readonly kind: 'activates'; readonly row: MessageRow }
   | { readonly kind: 'goes'; readonly row: MessageRow }
   /** It moves to the dead-letter queue. `row` is what it was until now; `deadLettered` makes the new row. */
-  | { readonly kind: 'dies'; readonly row: MessageRow; readonly reason: ReasonGiven }
+  | {
+      readonly kind: 'dies'
+      readonly row: MessageRow
+      readonly reason: ReasonGiven
+      /** It dies on its way: the forwardings so far go on counting (SET-14). */
+      readonly onItsWay?: true
+    }
 
 /** An application may give one of them, or none. */
 export interface ReasonGiven {

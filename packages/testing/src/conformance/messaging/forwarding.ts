@@ -171,6 +171,40 @@ export function messagingForwarding({ open }: CaseParts): void {
       ])
     })
 
+    test('SET-14 a dead letter goes on, also after four hops, and after one too many', async () => {
+      const space = await open()
+      await space.queue('target')
+      const forwardDeadLetteredMessagesTo = 'target'
+      await space.queue('q6', { forwardDeadLetteredMessagesTo })
+      for (const n of [5, 4, 3, 2, 1]) {
+        await space.queue(`q${n}`, { forwardTo: `q${n + 1}`, forwardDeadLetteredMessagesTo })
+      }
+      await space.entity('q1').send('five hops')
+      await space.entity('q2').send('four hops')
+      await space.pass(1000)
+      const last = space.entity('q6')
+      await last.receiver.deadLetterMessage(await last.receiveOne())
+      await space.settled()
+      const dead = await space.entity('target').receive()
+      expect(dead.map(({ body, deadLetterSource }) => [body, deadLetterSource])).toEqual([
+        ['five hops', 'q5'],
+        ['four hops', 'q6'],
+      ])
+    })
+
+    test('SET-14 a message may die and come back as often as it is read', async () => {
+      const space = await open()
+      await space.queue('again')
+      const queue = await space.queue('queue', { forwardDeadLetteredMessagesTo: 'again' })
+      await space.entity('again').update({ forwardTo: 'queue' })
+      await queue.send('a')
+      for (let round = 0; round < 6; round++) {
+        await queue.receiver.deadLetterMessage(await queue.receiveOne())
+        await space.pass(1000)
+      }
+      expect(bodies(await queue.receive())).toEqual(['a'])
+    })
+
     test('SET-13 to a topic: the rules of its subscriptions decide', async () => {
       const space = await open()
       await space.topic('t')

@@ -217,11 +217,11 @@ async function serve(
   await using store = await openServedStore(place, options)
   const { keys, source } = await servedKeys(given)
   const namespace = namespaceName(options.namespace, config)
+  const logger = await commandLogger(options, context)
   await using broker = hasQueues(options)
-    ? await openNamespace(store, namespace, config)
+    ? await openNamespace(store, namespace, { config, logger })
     : undefined
   const { host, insecureAmqp, insecureHttp, maxConnections } = options
-  const logger = await commandLogger(options, context)
   const about = {
     store,
     flags: options,

@@ -12,6 +12,14 @@ import {
 } from './queue-config.ts'
 
 let folder: string
+const warnings: string[] = []
+const ignored = (): void => {}
+const logger = {
+  debug: ignored,
+  info: ignored,
+  warn: (_fields: object, message: string): void => void warnings.push(message),
+  error: ignored,
+}
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tidemark-queue-config-'))
 })
@@ -60,25 +68,39 @@ test('a new folder is not made for a configuration that is wrong', async () => {
 
 test('a database is not made for it either', async () => {
   await using store = await openStore(':memory:')
-  await expect(openNamespace(store, 'shop', BAD)).rejects.toMatchObject({ code: 'ERR_INPUT' })
+  await expect(openNamespace(store, 'shop', { config: BAD, logger })).rejects.toMatchObject({
+    code: 'ERR_INPUT',
+  })
   expect(await store.listDatabases()).toEqual([])
-  await using broker = await openNamespace(store, 'shop', GOOD)
+  await using broker = await openNamespace(store, 'shop', { config: GOOD, logger })
   expect(await broker.getQueue('orders')).toMatchObject({ name: 'orders' })
 })
 
 test('a configuration may refer to queues that exist, and must agree with them', async () => {
   await using store = await openStore(join(folder, 'data'))
   {
-    await using broker = await openNamespace(store, 'shop', undefined)
+    await using broker = await openNamespace(store, 'shop', { logger })
     await broker.createQueue('all', { maxDeliveryCount: 3 })
   }
   const forwarding = config({ Queues: [{ Name: 'orders', Properties: { ForwardTo: 'all' } }] })
   await checkForNewPlace(forwarding, { kind: 'folder', folder: join(folder, 'data') })
-  await using broker = await openNamespace(store, 'shop', forwarding)
+  await using broker = await openNamespace(store, 'shop', { config: forwarding, logger })
   expect(await broker.getQueue('orders')).toMatchObject({ forwardTo: 'all' })
   const other = config({ Queues: [{ Name: 'all', Properties: { MaxDeliveryCount: 4 } }] })
-  await expect(openNamespace(store, 'shop', other)).rejects.toMatchObject({
+  await expect(openNamespace(store, 'shop', { config: other, logger })).rejects.toMatchObject({
     code: 'ERR_INPUT',
     message: expect.stringMatching(BAD_MESSAGE),
   })
+})
+
+test('dead letters that cannot be forwarded are logged', async () => {
+  await using store = await openStore(':memory:')
+  await using broker = await openNamespace(store, 'shop', { logger })
+  await broker.createQueue('target', { requiresSession: true })
+  await broker.createQueue('orders', { forwardDeadLetteredMessagesTo: 'target' })
+  await broker.createSender('orders').sendMessages({ body: 1 })
+  await using receiver = broker.createReceiver('orders')
+  const [message] = await receiver.receiveMessages(1)
+  await receiver.deadLetterMessage(message ?? {})
+  await expect.poll(() => warnings).toMatchObject([expect.stringContaining("'orders'")])
 })

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
-import { errorCode, InvalidOptionError } from '@tidemark/contracts'
-import { openMessaging, type MessageBroker } from '@tidemark/messaging'
+import { errorCode, InvalidOptionError, type Logger } from '@tidemark/contracts'
+import { openMessaging, type MessageBroker, type MessagingOptions } from '@tidemark/messaging'
 import type { Database, Store } from '@tidemark/store'
 import { openStore } from '../../open-store.ts'
 import { InputError } from '../input-error.ts'
@@ -37,18 +37,25 @@ export async function checkForNewPlace(config: QueueConfig, place: ServedPlace):
 export async function openNamespace(
   store: Store,
   name: string,
-  config: QueueConfig | undefined,
+  { config, logger }: { readonly config?: QueueConfig | undefined; readonly logger: Logger },
 ): Promise<MessageBroker> {
   const present = await store.listDatabases()
   if (config !== undefined && !present.some(({ id }) => id === name)) await tryOut(config)
-  return openConfigured(await store.createDatabaseIfNotExists(name), config)
+  return openConfigured(await store.createDatabaseIfNotExists(name), config, {
+    onStuckDeadLetters: ({ entityPath, destination, count }) =>
+      logger.warn(
+        { event: 'deadLettersStuck', entity: entityPath, destination, count },
+        `${count} dead letters of '${entityPath}' cannot be forwarded to '${destination}': each was forwarded too often, is too large or has no session`,
+      ),
+  })
 }
 
 async function openConfigured(
   database: Database,
   config: QueueConfig | undefined,
+  options: MessagingOptions = {},
 ): Promise<MessageBroker> {
-  const broker = openMessaging(database)
+  const broker = openMessaging(database, options)
   try {
     if (config !== undefined) await broker.applyConfig(config.value)
     return broker
