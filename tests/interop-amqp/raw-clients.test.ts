@@ -266,7 +266,7 @@ describe('an attach', () => {
       'a session that is not exclusive',
       value.symbol('com.microsoft:non-exclusive-session-filter'),
       value.symbol('com.microsoft:non-exclusive-session-filter:list'),
-      'EnableNonExclusiveSession',
+      'sessions that several receivers hold',
     ],
   ])('with a filter that is not in force is refused by name: %s', async (_, key, type, text) => {
     await using space = await Namespace.open()

@@ -16,11 +16,6 @@ export const LINK_ENDED: WireError = {
   description: 'The link was detached: the server is ending it.',
 }
 
-/** @throws what a client is told that asked for something that we do not offer */
-export function notOffered(what: string): never {
-  throw new ProtocolViolationError(`The front does not offer ${what}.`, 'amqp:not-implemented')
-}
-
 /** An error as a client gets it: its condition and text. What is not coded is our fault, and tells nothing of the inside. */
 export function errorOnWire(error: unknown): WireError {
   return {

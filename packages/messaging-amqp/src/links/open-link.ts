@@ -1,4 +1,4 @@
-import { notOffered } from '../errors/error-on-wire.ts'
+import { notOffered } from '../errors/not-offered.ts'
 import type { RheaReceiver, RheaSender } from '../rhea/rhea-internals.ts'
 import { managementNode, parseAddress, type LinkAddress } from './address.ts'
 import { AnswerLink } from './answer-link.ts'
@@ -32,5 +32,5 @@ export async function openSenderOf(
 }
 
 function addressOf(address: unknown): LinkAddress {
-  return parseAddress(address) ?? notOffered('a link without the address of an entity')
+  return parseAddress(address) ?? notOffered('links without the address of an entity')
 }

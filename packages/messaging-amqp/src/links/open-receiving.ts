@@ -1,7 +1,7 @@
 import rhea, { type Typed } from 'rhea'
 import { assertReceivable, type EntityRecord, type SessionLink } from '@tidemark/messaging/front'
 import type { RheaSender } from '../rhea/rhea-internals.ts'
-import { notOffered } from '../errors/error-on-wire.ts'
+import { notOffered } from '../errors/not-offered.ts'
 import { mapEntries } from '../values/typed-values.ts'
 import { AnswerLink } from './answer-link.ts'
 import { BrowsingLink } from './browsing-link.ts'
@@ -13,17 +13,13 @@ import { assertReceives, ReceivingLink, receiveModeOf } from './receiving-link.t
 const FILTER_FIELD = 7
 const SESSION_FILTER = 'com.microsoft:session-filter'
 /** Which would change what a client gets. They are refused: it may not look whether they are in force. */
-const REFUSED_FILTERS: readonly (readonly [name: string, code: number, what: string])[] = [
-  [
-    'apache.org:selector-filter:string',
-    0x468c_0000_0004,
-    'selectors: use a subscription with a SQL filter',
-  ],
-  [
-    'com.microsoft:non-exclusive-session-filter',
-    NaN,
-    'sessions that several receivers hold (EnableNonExclusiveSession)',
-  ],
+const REFUSED_FILTERS: readonly (readonly [
+  type: string,
+  code: number,
+  what: Parameters<typeof notOffered>[0],
+])[] = [
+  ['apache.org:selector-filter:string', 0x468c_0000_0004, 'selectors'],
+  ['com.microsoft:non-exclusive-session-filter', NaN, 'sessions that several receivers hold'],
 ]
 const TIMEOUT = 'com.microsoft:timeout'
 const LOCKED_UNTIL = 'com.microsoft:locked-until-utc'
@@ -63,9 +59,9 @@ function refuseFilters(filters: ReadonlyMap<string, Typed>): void {
     const type =
       descriptor instanceof Object && 'value' in descriptor ? descriptor.value : undefined
     const refused = REFUSED_FILTERS.find(
-      ([refusedName, code]) => refusedName === name || refusedName === type || code === type,
+      ([refusedType, code]) => refusedType === name || refusedType === type || code === type,
     )
-    if (refused !== undefined) notOffered(refused[2])
+    if (refused !== undefined) notOffered(refused[2], name)
   }
 }
 

@@ -1,5 +1,6 @@
 import type { AccessRight } from '@tidemark/messaging/front'
-import { errorOnWire, isOurs, notOffered } from '../errors/error-on-wire.ts'
+import { errorOnWire, isOurs } from '../errors/error-on-wire.ts'
+import { notOffered } from '../errors/not-offered.ts'
 import { deleteMessages } from './batch-delete.ts'
 import { receiveBySequenceNumber } from './deferred.ts'
 import { updateDisposition } from './disposition.ts'
@@ -56,10 +57,10 @@ export async function performOperation(
 ): Promise<ManagementAnswer> {
   try {
     const { right, perform } =
-      OPERATIONS.get(name) ?? notOffered(`the operation ${JSON.stringify(name)}`)
+      OPERATIONS.get(name) ?? notOffered('other operations of management', JSON.stringify(name))
     context.assertRight(right)
     if (context.isEmpty && !OF_NOTHING.has(name)) {
-      notOffered(`the operation ${JSON.stringify(name)} on a transfer dead-letter queue`)
+      notOffered('operations on a transfer dead-letter queue', JSON.stringify(name))
     }
     const answer = context.isEmpty
       ? undefined
