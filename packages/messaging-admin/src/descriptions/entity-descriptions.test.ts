@@ -5,7 +5,8 @@ import { queueDescription } from './entity-descriptions.ts'
 import { QUEUE_READERS, SUBSCRIPTION_READERS, TOPIC_READERS } from './entity-readers.ts'
 import { readProperties } from './read-properties.ts'
 
-const OPTIONS: Required<QueueOptions> = {
+// What is ours alone has no element.
+const OPTIONS: Required<Omit<QueueOptions, 'expires'>> = {
   defaultMessageTimeToLive: 'PT1H',
   autoDeleteOnIdle: 'PT6M',
   maxSizeInMegabytes: 2,

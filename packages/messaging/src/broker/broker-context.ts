@@ -35,6 +35,8 @@ export class BrokerContext implements AdministrationContext, BringContext {
   readonly stuck: Map<number, StuckLetters> = new Map()
   readonly database: Database
   readonly #onStuckDeadLetters: ((event: StuckDeadLetters) => void) | undefined
+  /** Told of all entities, each time that they were read. */
+  onEntitiesRead: ((records: readonly EntityRecord[]) => void) | undefined
   readonly #calls = new Set<Promise<unknown>>()
   readonly #background = new BackgroundWork()
   readonly #commands = new Map<string, EntityCommands>()
@@ -135,6 +137,10 @@ export class BrokerContext implements AdministrationContext, BringContext {
       if (directory.destinationPathOf(entity) !== undefined) this.#forwardInBackground(entity)
       this.forwardDeadLettersOf(entity)
     }
+  }
+
+  entitiesRead(records: readonly EntityRecord[]): void {
+    this.onEntitiesRead?.(records)
   }
 
   reportStuck(event: StuckDeadLetters): void {

@@ -17,6 +17,8 @@ export interface DirectoryContext {
   ): Promise<{ readonly answer: CommandAnswers[Kind] }>
   lockNowMs(): number | undefined
   storeNowMs(): number
+  /** All entities, each time that they were read. */
+  entitiesRead(records: readonly EntityRecord[]): void
 }
 
 interface Catalog {
@@ -138,6 +140,7 @@ export class EntityDirectory {
     const engine = await this.#context.engine()
     const { entities } = await engine.readCatalog()
     this.#catalog = catalogOf(entities)
+    this.#context.entitiesRead(entities)
   }
 
   async #purge(): Promise<void> {

@@ -13,6 +13,8 @@ import type { SessionQueue } from './session-queue.ts'
 export type Listener =
   /** Of an entity without sessions. `onEnd`: the entity or the store is gone. */
   | { readonly kind: 'receiver'; readonly onEnd?: ((error: unknown) => void) | undefined }
+  /** Only for what expires (EXP-33). It is no activity, and keeps no process running. */
+  | { readonly kind: 'keeper'; readonly onEnd: () => void }
   /** Waits for some session. */
   | { readonly kind: 'acceptor' }
   | { readonly kind: 'session'; readonly session: string; readonly queue: ReceiveQueue }
@@ -85,8 +87,16 @@ export class EntityListening {
     return this.#hasEnded
   }
 
+  /** Whether somebody listens who is no keeper. */
+  get isUsed(): boolean {
+    for (const { kind } of this.#listeners) if (kind !== 'keeper') return true
+    return false
+  }
+
   attach(listener: Listener): void {
+    const wasUsed = this.isUsed
     this.#listeners.add(listener)
+    if (this.isUsed !== wasUsed) this.#planTouch()
     if (this.#run === undefined) {
       const stop = new AbortController()
       this.#run = { stop, ended: this.#attend(stop.signal) }
@@ -98,6 +108,7 @@ export class EntityListening {
   /** Resolves when nothing runs for this listener any more. */
   async detach(listener: Listener): Promise<void> {
     this.#listeners.delete(listener)
+    if (!this.isUsed) this.#planTouch()
     if (this.#listeners.size > 0 || this.#run === undefined) return
     const { stop, ended } = this.#run
     this.#run = undefined
@@ -291,7 +302,7 @@ export class EntityListening {
     sessions.fail(error)
     for (const listener of this.#listeners) {
       if (listener.kind === 'session') listener.queue.fail(error)
-      else if (listener.kind === 'receiver') listener.onEnd?.(error)
+      else if (listener.kind !== 'acceptor') listener.onEnd?.(error)
     }
   }
 
@@ -318,7 +329,7 @@ export class EntityListening {
   }
 
   #planTouch(): void {
-    this.#touchAtMs = this.#nowMs() + (this.#idleMs ?? Infinity) / 10
+    this.#touchAtMs = this.isUsed ? this.#nowMs() + (this.#idleMs ?? Infinity) / 10 : Infinity
   }
 
   #beMorePatient(): void {

@@ -1,4 +1,4 @@
-import type { EntityRecord, MessageEngine } from '@tidemark/store/messages'
+import type { EntityRecord } from '@tidemark/store/messages'
 import { keepAlive } from '../platform/keep-alive.ts'
 import type { BrokerContext } from './broker-context.ts'
 import { EntityListening, type Listener } from './listening.ts'
@@ -39,7 +39,10 @@ export class Listenings {
   /** By the entity whose commits they want to hear of. */
   readonly #watchers = new Map<number, Set<EntityListening>>()
   readonly #turns = new Map<number, SessionTurn>()
-  #watch: { readonly end: () => void } | undefined
+  #unwatch: (() => void) | undefined
+  /** A process in which somebody waits for messages goes on running. */
+  readonly #used = new Set<Place>()
+  #letEnd: (() => void) | undefined
 
   constructor(context: BrokerContext) {
     this.#context = context
@@ -52,10 +55,11 @@ export class Listenings {
 
   async attach(record: EntityRecord, listener: Listener): Promise<Attachment> {
     const engine = await this.#context.engine()
-    this.#watch ??= this.#startWatch(engine)
+    this.#unwatch ??= engine.watch((entities) => this.#ring(entities))
     const place = this.#places.get(record.number) ?? this.#open(record)
     const { listening, messages, sessions } = place
     listening.attach(listener)
+    this.#noteUse(place)
     return {
       record,
       messages,
@@ -65,7 +69,11 @@ export class Listenings {
       },
       expectLockEnd: (lockMs) => listening.expectLockEnd(lockMs),
       expectMessages: () => listening.expectMessages(),
-      detach: () => listening.detach(listener),
+      detach: () => {
+        const detached = listening.detach(listener)
+        this.#noteUse(place)
+        return detached
+      },
     }
   }
 
@@ -74,16 +82,15 @@ export class Listenings {
     await Promise.all([...this.#places.values()].map(({ messages }) => messages.idle()))
   }
 
-  /** A process that only waits for messages goes on running. */
-  #startWatch(engine: MessageEngine): { readonly end: () => void } {
-    const unwatch = engine.watch((entities) => this.#ring(entities))
-    const letEnd = keepAlive()
-    return {
-      end: () => {
-        unwatch()
-        letEnd()
-      },
+  #noteUse(place: Place): void {
+    if (place.listening.isUsed && !place.listening.hasEnded) this.#used.add(place)
+    else this.#used.delete(place)
+    if (this.#used.size > 0) {
+      this.#letEnd ??= keepAlive()
+      return
     }
+    this.#letEnd?.()
+    this.#letEnd = undefined
   }
 
   #open(record: EntityRecord): Place {
@@ -116,9 +123,10 @@ export class Listenings {
   #close(place: Place): void {
     this.#watchFor(place, [])
     if (this.#places.get(place.record.number) === place) this.#places.delete(place.record.number)
+    this.#noteUse(place)
     if (this.#places.size > 0) return
-    this.#watch?.end()
-    this.#watch = undefined
+    this.#unwatch?.()
+    this.#unwatch = undefined
   }
 
   #watchFor(place: Place, entities: readonly number[]): void {

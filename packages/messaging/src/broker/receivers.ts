@@ -8,6 +8,7 @@ import { SessionCannotBeLockedError } from '../errors/session-lock-errors.ts'
 import { sessionIdRule } from '../messages/message-id.ts'
 import type { BrokerContext } from './broker-context.ts'
 import { awaitPending } from './collect-messages.ts'
+import { ExpiryKeepers } from './expiry-keepers.ts'
 import { HeldSession } from './held-session.ts'
 import { Listenings } from './listenings.ts'
 import { MessageReceiver, type MessageReceiverParts } from './message-receiver.ts'
@@ -29,6 +30,7 @@ import { SessionReceiver } from './session-receiver.ts'
 export class Receivers {
   readonly #context: BrokerContext
   readonly #listenings: Listenings
+  readonly #keepers: ExpiryKeepers
   readonly #open = new Set<{ close(): Promise<void> }>()
   readonly #closing = new AbortController()
   readonly #releases = new Set<Promise<void>>()
@@ -36,6 +38,8 @@ export class Receivers {
   constructor(context: BrokerContext) {
     this.#context = context
     this.#listenings = new Listenings(context)
+    this.#keepers = new ExpiryKeepers(this.#listenings)
+    context.onEntitiesRead = (records) => this.#keepers.follow(records)
   }
 
   /** Of an entity without sessions, or of a dead-letter queue. Does no I/O. */
@@ -130,6 +134,7 @@ export class Receivers {
     this.#closing.abort(new LinkClosedError('the message broker'))
     await Promise.all([...this.#open].map((receiver) => receiver.close()))
     await Promise.all(this.#releases)
+    await this.#keepers.close()
     await this.#listenings.close()
   }
 

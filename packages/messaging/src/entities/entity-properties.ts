@@ -12,7 +12,7 @@ import { fromStoredValues } from '../messages/stored-value.ts'
 import { utcDate } from '../platform/utc-date.ts'
 import { formatDuration, formatOptionalDuration } from './duration.ts'
 import { subscriptionName } from './entity-names.ts'
-import { DEFAULT_DUPLICATE_WINDOW_MS, KILOBYTE, MEGABYTE } from './entity-settings.ts'
+import { DEFAULT_DUPLICATE_WINDOW_MS, expiresOf, KILOBYTE, MEGABYTE } from './entity-settings.ts'
 import type {
   QueueProperties,
   QueueRuntimeProperties,
@@ -147,6 +147,7 @@ function receivingProperties(
     lockDuration: formatDuration(settings.lockDurationMs),
     maxDeliveryCount: settings.maxDeliveryCount,
     deadLetteringOnMessageExpiration: settings.deadLettersExpired,
+    expires: expiresOf(settings),
     requiresSession: settings.requiresSession,
     forwardTo: settings.forwardTo,
     forwardDeadLetteredMessagesTo: settings.forwardDeadLettersTo,

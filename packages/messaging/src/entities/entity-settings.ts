@@ -59,6 +59,8 @@ export function readSettings(options: AnyEntityOptions, place: SettingsPlace): E
         ...(isBasic ? { maxMs: BASIC_TTL_MS, neverMs: BASIC_TTL_MS } : {}),
       }) ?? (isBasic ? BASIC_TTL_MS : undefined),
     deadLettersExpired: options.deadLetteringOnMessageExpiration ?? current.deadLettersExpired,
+    expiresAlways:
+      options.expires === undefined ? current.expiresAlways : options.expires === 'always',
     deadLettersFilterErrors:
       options.deadLetteringOnFilterEvaluationExceptions ?? current.deadLettersFilterErrors,
     requiresSession: options.requiresSession ?? current.requiresSession,
@@ -107,6 +109,11 @@ function defaultSettings(
     status: 'Active',
     userMetadata: '',
   }
+}
+
+/** As it is given. */
+export function expiresOf({ expiresAlways }: EntitySettings): 'always' | 'whileListening' {
+  return expiresAlways === true ? 'always' : 'whileListening'
 }
 
 /** The window may be given without detection, as the files of the official emulator do; then it means nothing. */

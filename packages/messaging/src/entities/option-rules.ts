@@ -38,6 +38,7 @@ const RECEIVING: OptionRules<Receiving> = {
   lockDuration: DURATION,
   maxDeliveryCount: option.number,
   deadLetteringOnMessageExpiration: option.flag,
+  expires: optionOf('always', 'whileListening'),
   requiresSession: option.flag,
   forwardTo: option.text,
   forwardDeadLetteredMessagesTo: option.text,

@@ -36,6 +36,11 @@ interface ReceivingOptions {
   readonly maxDeliveryCount?: number | undefined
   /** On: expired messages go to the dead-letter queue; off: they are dropped. @default false */
   readonly deadLetteringOnMessageExpiration?: boolean | undefined
+  /**
+   * When an expired message leaves: only while somebody listens, as in the service; or always, while a broker runs that
+   * knows the entity. @default 'whileListening'
+   */
+  readonly expires?: 'always' | 'whileListening' | undefined
   /** Every message belongs to a session, and receivers take whole sessions. Cannot change later. @default false */
   readonly requiresSession?: boolean | undefined
   /** Messages move on to the queue or topic of this path, which must exist. @default none */

@@ -12,6 +12,8 @@ export interface EntitySettings {
   readonly maxDeliveryCount: number
   readonly defaultTtlMs: number | undefined
   readonly deadLettersExpired: boolean
+  /** What has expired leaves although nobody listens (EXP-33). Absent: it does not, as in stores of earlier versions. */
+  readonly expiresAlways?: boolean | undefined
   readonly deadLettersFilterErrors: boolean
   readonly requiresSession: boolean
   readonly duplicateWindowMs: number | undefined

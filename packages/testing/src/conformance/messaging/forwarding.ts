@@ -111,6 +111,21 @@ export function messagingForwarding({ open }: CaseParts): void {
       expect(await target.receiveOne()).toMatchObject({ body: 'a', deadLetterReason })
     })
 
+    test('EXP-33 SET-14 what expires in an entity that always expires goes on, although nobody listens', async () => {
+      const space = await open()
+      const target = await space.queue('target')
+      const source = await space.receiving(kind, {
+        expires: 'always',
+        deadLetteringOnMessageExpiration: true,
+        forwardDeadLetteredMessagesTo: 'target',
+      })
+      const waiting = target.receiver.receiveMessages(1, { maxWaitTimeInMs: 60_000 })
+      await source.send({ body: 'a', timeToLive: 900 })
+      await space.pass(2000)
+      const [message] = await space.during(waiting, 60_000)
+      expect(message).toMatchObject({ body: 'a', deadLetterReason: 'TTLExpiredException' })
+    })
+
     test('SET-13 a scheduled message is forwarded at its time', async () => {
       const space = await open()
       const target = await space.queue('target')

@@ -28,11 +28,12 @@ interface DeleteOptions extends BrokerOptions {
 const SET_HELP = `
 --set takes the names of the options of createQueue: lockDuration,
 maxDeliveryCount, defaultMessageTimeToLive, autoDeleteOnIdle,
-deadLetteringOnMessageExpiration, requiresSession, requiresDuplicateDetection,
-duplicateDetectionHistoryTimeWindow, forwardTo, forwardDeadLetteredMessagesTo,
-maxSizeInMegabytes, maxMessageSizeInKilobytes, status, userMetadata; and of a
-subscription deadLetteringOnFilterEvaluationExceptions. Durations are
-milliseconds or ISO 8601.
+deadLetteringOnMessageExpiration, expires, requiresSession,
+requiresDuplicateDetection, duplicateDetectionHistoryTimeWindow, forwardTo,
+forwardDeadLetteredMessagesTo, maxSizeInMegabytes, maxMessageSizeInKilobytes,
+status, userMetadata; and of a subscription
+deadLetteringOnFilterEvaluationExceptions. Durations are milliseconds or ISO
+8601.
 `
 
 const CREATE_HELP = `${SET_HELP}

@@ -58,6 +58,8 @@ async function openConfigured(
   const broker = openMessaging(database, options)
   try {
     if (config !== undefined) await broker.applyConfig(config.value)
+    // From here on it knows the entities, and keeps those that always expire.
+    await broker.listQueues()
     return broker
   } catch (error) {
     await broker.close()
