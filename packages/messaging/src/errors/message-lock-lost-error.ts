@@ -14,7 +14,7 @@ export class MessageLockLostError extends CodedError {
 
   constructor(entityPath: string, options?: ErrorOptions) {
     super(
-      `The lock supplied is invalid. Either the lock expired, or the message has already been removed from the queue, '${entityPath}'.`,
+      `The lock supplied is invalid. Either the lock expired, or the message has already been removed from the queue '${entityPath}'.`,
       options,
     )
   }
