@@ -29,8 +29,8 @@ export type ReceivingRuntime = Omit<QueueRuntimeProperties, 'name'>
 
 export interface TopicRuntime extends RuntimeProperties {
   readonly subscriptionCount: number
-  /** Of all its subscriptions. Undefined for clients of versions that lack it. */
-  readonly filters: { readonly sql: number; readonly correlation: number } | undefined
+  /** Of all its subscriptions. */
+  readonly filters: { readonly sql: number; readonly correlation: number }
 }
 
 /** The service shows `SupportOrdering` of queues, too; then the official client takes every queue for a topic. */
@@ -91,8 +91,8 @@ export function topicDescription(
     property('SupportOrdering', shown['SupportOrdering'] ?? true),
     countDetails(runtime && { active: 0, dead: 0, scheduled: runtime.scheduledMessageCount }),
     property('SubscriptionCount', runtime?.subscriptionCount),
-    property('SqlFilterCount', runtime?.filters?.sql),
-    property('CorrelationFilterCount', runtime?.filters?.correlation),
+    property('SqlFilterCount', runtime?.filters.sql),
+    property('CorrelationFilterCount', runtime?.filters.correlation),
     property('AutoDeleteOnIdle', topic.autoDeleteOnIdle ?? MAX_DURATION),
     property('EnablePartitioning', false),
     property('EntityAvailabilityStatus', 'Available'),

@@ -1,6 +1,7 @@
 import type { MessageBroker, SubscriptionName } from '@tidemark/messaging'
 import { entryElement, readEntry } from '../atom/entry.ts'
 import type { XmlElement } from '../atom/xml-element.ts'
+import { assertKnown } from '../descriptions/api-versions.ts'
 import {
   QUEUE_READERS,
   shownTexts,
@@ -56,6 +57,7 @@ async function putEntity(
   { broker, body, isUpdate, reached }: WriteRequest,
 ): Promise<XmlElement> {
   const given = readEntry(body)
+  assertKnown(reached.apiVersion, given)
   const administration = broker.front().administration(shownTexts(given))
   if (given.name === 'QueueDescription') {
     const options = readProperties(given, QUEUE_READERS)

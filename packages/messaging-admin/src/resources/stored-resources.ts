@@ -10,6 +10,7 @@ import {
   type MessageFront,
 } from '@tidemark/messaging/front'
 import type { Entry } from '../atom/entry.ts'
+import { knownTo } from '../descriptions/api-versions.ts'
 import {
   queueDescription,
   subscriptionDescription,
@@ -18,9 +19,6 @@ import {
   type TopicRuntime,
 } from '../descriptions/entity-descriptions.ts'
 import { resourceUrl, type ReachedAt } from './resource-urls.ts'
-
-/** The version of the API that began to count filters. */
-const FILTERS_COUNTED = '2024-05'
 
 /** The entities of a namespace at one moment. */
 export class StoredResources {
@@ -71,7 +69,7 @@ export class StoredResources {
 
   /** With what is in the entity now. Rejects with ERR_MESSAGING_ENTITY_NOT_FOUND when it is gone. */
   async entry(record: EntityRecord, reached: ReachedAt): Promise<Entry> {
-    const { origin } = reached
+    const { origin, apiVersion } = reached
     const { shown } = record.settings
     const place = {
       url: resourceUrl(reached, record.path),
@@ -86,15 +84,15 @@ export class StoredResources {
       const runtime = {
         ...runtimeProperties(record, counts),
         subscriptionCount: subscriptions.length,
-        filters: reached.apiVersion < FILTERS_COUNTED ? undefined : filterCounts(subscriptions),
+        filters: filterCounts(subscriptions),
       }
       const description = topicDescription(topicProperties(record), { origin, shown, runtime })
-      return { ...place, title: path, description }
+      return { ...place, title: path, description: knownTo(apiVersion, description) }
     }
     const runtime = await this.#receivingRuntime(record)
     if (record.kind === 'queue') {
       const description = queueDescription(queueProperties(record), { origin, shown, runtime })
-      return { ...place, title: path, description }
+      return { ...place, title: path, description: knownTo(apiVersion, description) }
     }
     const topic = this.#all.find(({ number }) => number === record.parent)
     if (topic === undefined) throw new MessagingEntityNotFoundError(path)

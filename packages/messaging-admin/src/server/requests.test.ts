@@ -131,6 +131,22 @@ test('the filters of a topic are counted from version 2024-05 on', async () => {
   expect((await admin.send('GET', 'news?api-version=2021-05')).text).not.toContain('FilterCount')
 })
 
+test('version 2017-04 knows nothing that came later', async () => {
+  await using admin = await runningAdmin()
+  const size = '<MaxMessageSizeInKilobytes>512</MaxMessageSizeInKilobytes>'
+  const put = { body: entryOf(`<QueueDescription>${size}</QueueDescription>`) }
+  const refused = await admin.send('PUT', 'orders?api-version=2017-04', put)
+  expect(refused.status).toBe(400)
+  expect(refused.text).toContain('MaxMessageSizeInKilobytes came with version 2021-05')
+  expect((await admin.send('PUT', 'orders?api-version=2021-05', put)).text).toContain(size)
+  const old = 'orders?api-version=2017-04'
+  const read = await admin.send('GET', old)
+  expect(read.text).not.toContain('MaxMessageSizeInKilobytes')
+  const update = { body: read.text, headers: { 'if-match': '*' } }
+  expect((await admin.send('PUT', old, update)).status).toBe(200)
+  expect((await admin.send('GET', 'orders')).text).toContain(size)
+})
+
 test('what somebody has used says when', async () => {
   await using admin = await runningAdmin()
   await admin.broker.createQueue('orders')
