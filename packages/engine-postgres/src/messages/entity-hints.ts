@@ -116,9 +116,10 @@ export class EntityHints {
     hint.returns++
   }
 
-  /** A take may have been undone. */
+  /** A take may have been undone, or what was done before a place was read. */
   failed(entity: number): void {
     this.#ready.delete(entity)
+    this.#due.delete(entity)
   }
 
   dueOf(entity: number, nowMs: number): DueStart {

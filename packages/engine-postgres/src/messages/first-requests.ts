@@ -31,9 +31,11 @@ export function firstRequests(
     case 'update':
     case 'delete':
     case 'purge':
+    case 'together':
       return {}
     case 'send':
     case 'activate':
+    case 'reserve':
       return { place: { entity: command.entity, hold: true } }
     case 'settle':
     case 'renew': {

@@ -108,7 +108,8 @@ export class MessageSql {
   }
 
   failed(): void {
-    for (const { entity } of this.#found) this.#parts.hints.failed(entity)
+    // Each entity that it took from was seen.
+    for (const entity of this.#nextSeen.keys()) this.#parts.hints.failed(entity)
   }
 
   /** The rows of `rowsById`, if that went with BEGIN. */

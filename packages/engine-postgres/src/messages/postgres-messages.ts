@@ -4,6 +4,7 @@ import {
   type CallerTime,
   type CommandAnswers,
   type CommandOf,
+  type CommandResult,
   type EntityLook,
   type MessageCatalog,
   type MessageCommand,
@@ -14,6 +15,7 @@ import {
 } from '@tidemark/store/messages'
 import type { DatabaseRow } from '../catalog/database-row.ts'
 import { textArray } from '../connection/binary-array.ts'
+import { undoable } from '../connection/undoable.ts'
 import type { ReadContext } from '../reader/read-context.ts'
 import type { TouchedEntity } from '../wakeup/touched-range.ts'
 import { EntityHints } from './entity-hints.ts'
@@ -37,6 +39,8 @@ export interface PostgresMessagesParts extends MessageWatchOptions {
   /** Called after each commit, once it is durable. */
   readonly onCommitted: (entities: readonly TouchedEntity[], timeMs: number) => void
 }
+
+type Performed = CommandResult & { readonly time: MessageTime }
 
 const CATALOG = `SELECT ${ENTITY_COLUMNS} FROM :schema.database b
 LEFT JOIN :schema.entity e ON e.db = b.number AND NOT e.dropped
@@ -75,8 +79,12 @@ export class PostgresMessages implements MessageEngine {
     caller: CallerTime,
   ): Promise<{ readonly answer: CommandAnswers[Kind]; readonly time: MessageTime }> {
     const first = firstRequests(command, (entity) => this.#transactions.hasNoSessions(entity))
-    const { answer, time } = await this.commit(first, ({ perform, storeMs }) =>
-      perform(performCommand(command, { storeMs, caller })),
+    const { answer, time } = await undoable<Performed>((undo) =>
+      this.commit(first, async ({ perform, storeMs }) => {
+        const result = await perform(performCommand(command, { storeMs, caller }))
+        // Of commands together, all or none.
+        return result.answer.kind === 'notDone' ? undo(result) : result
+      }),
     )
     return { answer: answer as CommandAnswers[Kind], time }
   }

@@ -37,6 +37,7 @@ export type {
   MessageCommand,
   MessageCopy,
   NewMessage,
+  NotDone,
   Outcome,
   Parcel,
   ParcelAnswer,
@@ -46,6 +47,7 @@ export type {
   RefusalReason,
   SessionHold,
   SystemProperty,
+  TogetherCommand,
 } from './message-commands.ts'
 export type { MessageEngine } from './message-engine.ts'
 export type { OutgoingMessages, PreparedSend } from './outgoing-messages.ts'

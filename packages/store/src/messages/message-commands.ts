@@ -45,6 +45,8 @@ export interface NewMessage {
   readonly copies: readonly MessageCopy[]
   /** For a queue: it goes to the dead-letter queue at once, and has a number there only. @default to the queue itself */
   readonly deadLetter?: DeadLetterReason | undefined
+  /** The one that it has while it is scheduled; it was reserved. @default the next one */
+  readonly number?: number | undefined
 }
 
 export interface MessageCopy {
@@ -251,6 +253,8 @@ export type MessageCommand =
         readonly session: string | undefined
       }[]
     })
+  /** Numbers for messages that are to be scheduled. */
+  | (OnEntity & { readonly kind: 'reserve'; readonly count: number })
   | (OnEntity & { readonly kind: 'count' })
   /** Only stamps activity. */
   | (OnEntity & { readonly kind: 'touch' })
@@ -266,6 +270,11 @@ export type MessageCommand =
   | { readonly kind: 'delete'; readonly entity: number; readonly when: 'always' | 'idle' }
   /** Removes rows that deleted entities have left, a bounded piece. */
   | { readonly kind: 'purge' }
+  /** All of them, or none (TXN-01). */
+  | { readonly kind: 'together'; readonly commands: readonly TogetherCommand[] }
+
+/** What goes together with others in one transaction. Sends come last, in the order of their entities' numbers. */
+export type TogetherCommand = CommandOf<'send' | 'settle' | 'cancel' | 'setSessionState'>
 
 export type CommandOf<Kind extends MessageCommand['kind']> = Extract<MessageCommand, { kind: Kind }>
 
@@ -375,6 +384,7 @@ export interface CommandAnswers {
     | Refusal
     | Again
     | { readonly kind: 'redriven'; readonly numbers: readonly number[] }
+  readonly reserve: Refusal | Again | { readonly kind: 'reserved'; readonly first: number }
   readonly count: Refusal | Again | { readonly kind: 'counted'; readonly counts: EntityCounts }
   readonly touch: Refusal | Again | { readonly kind: 'touched' }
   readonly create:
@@ -384,6 +394,15 @@ export interface CommandAnswers {
   readonly update: Refusal | { readonly kind: 'updated'; readonly entity: EntityRecord }
   readonly delete: Refusal | { readonly kind: 'deleted' } | { readonly kind: 'inUse' }
   readonly purge: { readonly kind: 'purged'; readonly more: boolean }
+  readonly together: { readonly kind: 'done' } | NotDone
+}
+
+/** A command of several could not be carried out as a whole: none was. */
+export interface NotDone {
+  readonly kind: 'notDone'
+  /** Of the command. */
+  readonly index: number
+  readonly answer: CommandAnswers[TogetherCommand['kind']]
 }
 
 export interface PeekedMessage extends StoredMessage {

@@ -22,7 +22,8 @@ import { receiveDeferred } from './receive-deferred.ts'
 import { receive } from './receive-messages.ts'
 import { redrive } from './redrive-messages.ts'
 import { renewMessages } from './renew-messages.ts'
-import { sendMessages } from './send-messages.ts'
+import { reserveNumbers, sendMessages } from './send-messages.ts'
+import { performTogether } from './perform-together.ts'
 import { listSessions, readSessionState, setSessionState } from './session-state.ts'
 import { releaseSession, renewSession } from './session-holds.ts'
 import { settleMessages } from './settle-messages.ts'
@@ -32,11 +33,14 @@ import { Work } from './work.ts'
 type AnyAnswer = CommandAnswers[MessageCommand['kind']]
 type EntityCommand = Exclude<
   MessageCommand,
-  { readonly kind: 'create' | 'update' | 'delete' | 'purge' }
+  { readonly kind: 'create' | 'update' | 'delete' | 'purge' | 'together' }
 >
 
 /** The stored pair of clocks is at most this old while commands come. */
 const CLOCK_STORED_EVERY_MS = 1000
+
+/** Numbers are given from the record that is held, so nobody changes it meanwhile. */
+const HOLDING: ReadonlySet<MessageCommand['kind']> = new Set(['send', 'activate', 'reserve'])
 
 /** Carries out a command at an instant of the store's clock. */
 export function* performCommand(
@@ -44,6 +48,11 @@ export function* performCommand(
   time: { readonly storeMs: number; readonly caller: CallerTime },
 ): Procedure<CommandResult & { readonly time: MessageTime }> {
   switch (command.kind) {
+    case 'together':
+      return yield* performTogether(command.commands, {
+        storeMs: time.storeMs,
+        perform: (one) => onEntity(one, time),
+      })
     case 'create':
     case 'update':
     case 'delete':
@@ -60,7 +69,7 @@ export function* performCommand(
 
 function* onCatalog(
   work: Work,
-  command: Exclude<MessageCommand, EntityCommand>,
+  command: CommandOf<'create' | 'update' | 'delete' | 'purge'>,
 ): Procedure<AnyAnswer> {
   switch (command.kind) {
     case 'create':
@@ -83,8 +92,7 @@ function* onEntity(
   command: EntityCommand,
   { storeMs, caller }: { readonly storeMs: number; readonly caller: CallerTime },
 ): Procedure<CommandResult & { readonly time: MessageTime }> {
-  // Numbers are given from the record that is held, so nobody changes it meanwhile.
-  const hold = command.kind === 'send' || command.kind === 'activate'
+  const hold = HOLDING.has(command.kind)
   const place = yield* ask('readPlace', command.entity, { hold })
   const pair = place?.clock ?? (yield* ask('readClock'))
   const work = new Work(messageTime(pair, storeMs, caller))
@@ -121,6 +129,8 @@ function* answerOf(work: Work, place: EntityPlace, command: EntityCommand): Proc
         : { kind: 'applied' }
     case 'touch':
       return { kind: 'touched' }
+    case 'reserve':
+      return reserveNumbers(work, place, command)
     case 'readDue':
       return yield* readDue(work, place, command)
     case 'activate':

@@ -55,7 +55,7 @@ export function* sendMessages(
     const numbers: (number | undefined)[] = []
     for (const message of refusal === undefined ? messages : []) {
       const to = message.deadLetter === undefined ? record : (deadLetterQueue ?? record)
-      const number = isFresh(message.messageId) ? work.nextNumber(to.number) : undefined
+      const number = isFresh(message.messageId) ? numberOf(work, message, to) : undefined
       numbers.push(number)
       if (number !== undefined)
         rows.push(...(yield* enqueue(work, { entity: record, to, message, number })))
@@ -64,6 +64,18 @@ export function* sendMessages(
   }
   if (rows.length > 0) yield* ask('insert', rows)
   return { kind: 'sent', parcels }
+}
+
+/** Numbers that no other message gets. What is not used is left out. */
+export function reserveNumbers(
+  work: Work,
+  { record }: EntityPlace,
+  { count }: CommandOf<'reserve'>,
+): CommandAnswers['reserve'] {
+  const reason = refusesSend(record)
+  if (reason !== undefined) return { kind: 'refused', reason }
+  const numbers = Array.from({ length: count }, () => work.nextNumber(record.number))
+  return { kind: 'reserved', first: numbers[0] ?? 0 }
 }
 
 /** The refusals, undefined for parcels that are accepted. Judged before ids are claimed, which a refused parcel must not do. */
@@ -101,6 +113,11 @@ function* holdDeadLetterQueue(
   if (queue === undefined) return undefined
   yield* work.hold([queue])
   return work.held(queue)
+}
+
+function numberOf(work: Work, message: NewMessage, { number: entity }: EntityRecord): number {
+  const isReserved = message.number !== undefined && isScheduled(message, work.time.storeMs)
+  return isReserved ? message.number : work.nextNumber(entity)
 }
 
 /** Its row, or those of its copies. */
