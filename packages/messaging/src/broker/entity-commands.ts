@@ -15,6 +15,7 @@ import {
   type ParcelAnswer,
   type Refusal,
   type RefusalReason,
+  type TogetherCommand,
 } from '@tidemark/store/messages'
 import { MessagingEntityDisabledError } from '../errors/messaging-entity-errors.ts'
 import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.ts'
@@ -82,8 +83,15 @@ const MAX_STALE = 20
 /** In place of the idle period of an entity that has none: its last access is stamped once a minute. */
 const NEVER_IDLE_MS = 600_000
 
+/** A command for one attempt. */
+export interface PreparedCommand<Command extends TogetherCommand = TogetherCommand> {
+  /** By which it was made. */
+  readonly record: EntityRecord
+  readonly command: Command
+}
+
 /** A command that was refused. */
-export interface CommandAttempt {
+interface CommandAttempt {
   readonly kind: EntityCommandKind
   /** By which it was made. */
   readonly record: EntityRecord
@@ -92,7 +100,7 @@ export interface CommandAttempt {
 }
 
 /** @throws ERR_SERVICE_TIMEOUT after many */
-export function assertAttempts({ kind, record, attempt }: CommandAttempt): void {
+function assertAttempts({ kind, record, attempt }: CommandAttempt): void {
   if (attempt <= MAX_STALE) return
   throw new ServiceTimeoutError(
     `'${record.path}' changed ${MAX_STALE} times while a command '${kind}' was on its way`,
@@ -164,7 +172,7 @@ export class EntityCommands {
         if (!isAgain(answer)) return performed<Kind>({ answer, time })
       } else {
         stale += 1
-        await this.judgeAgain(answer.reason, { kind, record, attempt: stale })
+        await this.#judgeAgain(answer.reason, { kind, record, attempt: stale })
       }
     }
   }
@@ -173,23 +181,49 @@ export class EntityCommands {
    * After a refusal: resolves when the entity has changed, and a command is to be made again. Rejects with the coded error
    * of any other refusal, and after many attempts.
    */
-  async judgeAgain(reason: RefusalReason, attempt: CommandAttempt): Promise<void> {
+  async #judgeAgain(reason: RefusalReason, attempt: CommandAttempt): Promise<void> {
     if (reason !== 'gone' && reason !== 'stale') throw this.#refused(reason, attempt.record)
     assertAttempts(attempt)
     await this.#context.directory.refresh()
   }
 
-  /** A send that is carried out with a commit of documents. `sentWithCommit` says that it was. */
-  async prepareSend(
-    parcels: readonly (readonly NewMessage[])[],
-  ): Promise<{ readonly record: EntityRecord; readonly command: CommandOf<'send'> }> {
+  /** A command that is carried out with others, or with a commit of documents. `carriedOut` says that it was. */
+  async prepare<Kind extends TogetherCommand['kind']>(
+    kind: Kind,
+    fields: CommandFields<Kind> | ((record: EntityRecord) => Promise<CommandFields<Kind>>),
+  ): Promise<PreparedCommand<CommandOf<Kind>>> {
     const record = await this.record()
-    return { record, command: this.#command('send', record, await this.#sendOf(parcels, record)) }
+    const given = typeof fields === 'function' ? await fields(record) : fields
+    return { record, command: this.#command(kind, record, given) }
   }
 
-  sentWithCommit(record: EntityRecord): void {
-    this.#noteTouch('send', record)
-    this.#context.forwardOnward(record)
+  /** The send of these messages, all of which are one parcel. */
+  prepareSend(messages: readonly NewMessage[]): Promise<PreparedCommand<CommandOf<'send'>>> {
+    return this.prepare('send', (record) => this.#sendOf([messages], record))
+  }
+
+  carriedOut({ record, command: { kind } }: PreparedCommand): void {
+    this.#noteTouch(kind, record)
+    if (MOVING.has(kind)) this.#context.forwardOnward(record)
+  }
+
+  /**
+   * Nothing was done, because of a command that was prepared. Resolves when it is worth preparing again. Rejects with the coded
+   * error of a refusal, and after many attempts.
+   */
+  async prepareAgain(
+    answer: Refusal | Again,
+    { record, command }: PreparedCommand,
+    attempt: number,
+  ): Promise<void> {
+    const failed = { kind: command.kind, record, attempt }
+    if (answer.kind === 'refused') {
+      await this.#judgeAgain(answer.reason, failed)
+      return
+    }
+    assertAttempts(failed)
+    // What was applied was undone with the others.
+    await this.perform('applyDue', { listening: 'nobody' })
   }
 
   /** All of them, or none. Sends, settlements and renewals go together with others of their kind; see `CommandLane`. */

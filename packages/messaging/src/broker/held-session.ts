@@ -123,7 +123,7 @@ export class HeldSession {
   /** Undefined clears it, and so do no bytes. */
   async setState(bytes: Uint8Array | undefined): Promise<void> {
     const { hold } = this
-    const state = bytes?.byteLength === 0 ? undefined : bytes
+    const state = storedState(bytes)
     const { answer } = await this.whileHeld(() =>
       this.#commands.perform('setSessionState', { hold, state }),
     )
@@ -202,4 +202,9 @@ export class HeldSession {
     this.#end = end
     this.#renewAtMs = renewAtMs <= this.#renewUntilMs ? renewAtMs : Infinity
   }
+}
+
+/** No bytes are no state. */
+export function storedState(bytes: Uint8Array | undefined): Uint8Array | undefined {
+  return bytes?.byteLength === 0 ? undefined : bytes
 }

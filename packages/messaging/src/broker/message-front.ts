@@ -9,6 +9,7 @@ import type {
 } from '@tidemark/store/messages'
 import type { EntityAdministration } from '../entities/entity-administration.ts'
 import type { BrokerContext } from './broker-context.ts'
+import { commitTogether, type TransactionStep } from './commit-together.ts'
 import type { HeldSession } from './held-session.ts'
 import type { ReceiverLink } from './receiver-link.ts'
 import type { Receivers } from './receivers.ts'
@@ -113,6 +114,19 @@ export class MessageFront {
     return this.#context.whileOpen(() =>
       sendStored(this.#context.commands(path), messages, undefined),
     )
+  }
+
+  /** All of it, or nothing. Rejects with the error of what could not be done. */
+  commit(steps: readonly TransactionStep[]): Promise<void> {
+    return this.#context.whileOpen(() => commitTogether(this.#context, steps))
+  }
+
+  /** For messages that are scheduled in a transaction. No other message gets these numbers. */
+  reserveNumbers(path: string, count: number): Promise<readonly number[]> {
+    return this.#context.whileOpen(async () => {
+      const { answer } = await this.#context.commands(path).perform('reserve', { count })
+      return Array.from({ length: count }, (_, at) => answer.first + at)
+    })
   }
 
   /** All of them, or none. Rejects with ERR_MESSAGE_NOT_FOUND. */

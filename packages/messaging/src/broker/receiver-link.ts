@@ -1,13 +1,10 @@
-import { InvalidOptionError } from '@tidemark/contracts'
 import type { Disposition, Outcome, ReceiveMode, StoredMessage } from '@tidemark/store/messages'
 import { LOCK_DIGITS } from '@tidemark/store/messages'
 import { isRetryable } from '../errors/is-retryable.ts'
 import { LinkClosedError } from '../errors/link-closed-error.ts'
-import { MessageLockLostError } from '../errors/message-lock-lost-error.ts'
 import { MessageSizeExceededError } from '../errors/messaging-limit-errors.ts'
 import { MessageNotFoundError } from '../errors/message-not-found-error.ts'
 import { MessagingNotAllowedError } from '../errors/messaging-not-allowed-error.ts'
-import { SessionLockLostError } from '../errors/session-lock-errors.ts'
 import { assertReceivable } from './assert-receivable.ts'
 import type { BrokerContext } from './broker-context.ts'
 import { collectMessages } from './collect-messages.ts'
@@ -16,6 +13,7 @@ import type { HeldSession } from './held-session.ts'
 import type { Attachment, Listenings } from './listenings.ts'
 import { Prefetch } from './prefetch.ts'
 import type { Intake, ReceiveQueue } from './receive-queue.ts'
+import { assertReasons, settleRefusal } from './settle-refusals.ts'
 import { lockEnd, receivedMessage, type LockEnd, type Received } from './received.ts'
 
 export interface ReceiverLinkParts {
@@ -58,8 +56,6 @@ interface Attached {
 /** The most bytes of one answer to a peek, unless its first message alone is larger. */
 const MAX_PEEK_BYTES = 8 * 1024 * 1024
 const MAX_DEFERRED_BYTES = 64 * 1024 * 1024
-/** The longest reason and description of a dead letter (SET-04). */
-const MAX_REASON_CHARACTERS = 4096
 
 /**
  * A receiver's link to its entity: messages as they are stored, and what is done with them. It listens from its first
@@ -211,7 +207,7 @@ export class ReceiverLink {
   /** Rejects with ERR_INVALID_OPTION when the reason of a dead letter is too long. */
   async settle(token: string, outcome: Outcome): Promise<void> {
     this.#assertOpen()
-    if (outcome.kind === 'deadLetter') assertReasons(outcome)
+    assertReasons(outcome)
     const wasExpected = this.#unsettled.delete(token)
     try {
       await this.#dispose({ token, outcome })
@@ -231,8 +227,11 @@ export class ReceiverLink {
       )
     }
     const { lockedUntilMs, time } = await this.#commands.renew(tokens)
+    const record = await this.#commands.record()
     return lockedUntilMs.map((until) =>
-      typeof until === 'number' ? lockEnd(until, time, context.clock) : this.#lost(until),
+      typeof until === 'number'
+        ? lockEnd(until, time, context.clock)
+        : settleRefusal(record, until),
     )
   }
 
@@ -334,23 +333,8 @@ export class ReceiverLink {
   async #dispose(disposition: Disposition): Promise<void> {
     const answer = await this.#whileHeld(() => this.#commands.settle(disposition))
     if (answer === 'settled') return
-    if (answer === 'notAllowed') {
-      throw new MessagingNotAllowedError(
-        `messages of the dead-letter queue '${this.path}' cannot be dead-lettered`,
-      )
-    }
-    if (answer === 'tooLarge') {
-      const { path: entityPath, settings } = await this.#commands.record()
-      throw new MessageSizeExceededError({ entityPath, maxBytes: settings.maxMessageBytes })
-    }
     if (answer === 'sessionLockLost') this.#parts.held?.lose()
-    throw this.#lost(answer)
-  }
-
-  #lost(answer: 'lockLost' | 'sessionLockLost'): Error {
-    return answer === 'lockLost'
-      ? new MessageLockLostError(this.path)
-      : new SessionLockLostError(this.#parts.held?.sessionId)
+    throw settleRefusal(await this.#commands.record(), answer, this.#parts.held?.sessionId)
   }
 
   #whileHeld<Result>(perform: () => Promise<Result>): Promise<Result> {
@@ -368,21 +352,5 @@ export class ReceiverLink {
     const outcome = { kind: 'release' } as const
     // What cannot be released comes back when its lock ends.
     await Promise.allSettled(tokens.map((token) => this.#commands.settle({ token, outcome })))
-  }
-}
-
-function assertReasons({
-  reason,
-  description,
-}: {
-  readonly reason: string | undefined
-  readonly description: string | undefined
-}): void {
-  const texts = { deadLetterReason: reason, deadLetterErrorDescription: description }
-  for (const [name, text] of Object.entries(texts)) {
-    if (text === undefined || text.length <= MAX_REASON_CHARACTERS) continue
-    throw new InvalidOptionError(
-      `${name} must be a text of at most ${MAX_REASON_CHARACTERS} characters, got ${text.length}`,
-    )
   }
 }

@@ -7,7 +7,7 @@ import type {
   PreparedSend,
 } from '@tidemark/store/messages'
 import type { BrokerContext } from './broker-context.ts'
-import { assertAttempts, type EntityCommands } from './entity-commands.ts'
+import type { EntityCommands } from './entity-commands.ts'
 import { assertSize, sendRefusal } from './send-refusals.ts'
 
 export interface SenderOutboxParts {
@@ -47,30 +47,20 @@ export class SenderOutbox implements OutgoingMessages {
 
   async prepare(): Promise<PreparedSend> {
     const { context, commands, messages } = this.#parts
-    const { record, command } = await commands.prepareSend([messages])
+    const prepared = await commands.prepareSend(messages)
+    const { record, command } = prepared
     assertSize(record, messages)
     return {
       command,
       sent: (time) => {
         context.hear(time)
-        commands.sentWithCommit(record)
+        commands.carriedOut(prepared)
       },
       refused: async (answer, attempt) => {
         // An activity, successful or not (TMP-10), and what the command stamped was undone.
         if (command.touch) await commands.perform('touch', {})
-        const failed = { kind: 'send', record, attempt } as const
-        switch (answer.kind) {
-          case 'again':
-            assertAttempts(failed)
-            // What was applied was undone with the commit.
-            await commands.perform('applyDue', { listening: 'nobody' })
-            return
-          case 'refused':
-            await commands.judgeAgain(answer.reason, failed)
-            return
-          default:
-            throw sendRefusal(record, answer)
-        }
+        if (answer.kind !== 'again' && answer.kind !== 'refused') throw sendRefusal(record, answer)
+        await commands.prepareAgain(answer, prepared, attempt)
       },
     }
   }

@@ -24,7 +24,9 @@ export {
   type FrontPeekOptions,
   type SessionLink,
 } from '../broker/message-front.ts'
-export type { HeldSession } from '../broker/held-session.ts'
+export type { TransactionStep } from '../broker/commit-together.ts'
+export { assertReasons } from '../broker/settle-refusals.ts'
+export { storedState, type HeldSession } from '../broker/held-session.ts'
 export type { DeferredOptions, LinkReceiveOptions, ReceiverLink } from '../broker/receiver-link.ts'
 export type { LockEnd, Received } from '../broker/received.ts'
 export {
@@ -53,6 +55,7 @@ export {
   type ReceiveMode,
   type RuleFilter,
   type RuleRecord,
+  type SessionHold,
   type StoredMessage,
   type SqlText,
   type StoredValue,

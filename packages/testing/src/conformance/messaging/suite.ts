@@ -25,6 +25,7 @@ import { messagingSessionsExpiry } from './sessions-expiry.ts'
 import { messagingSettlement } from './settlement.ts'
 import { messagingTemporary } from './temporary.ts'
 import { messagingTopics } from './topics.ts'
+import { messagingTransactions } from './transactions.ts'
 
 interface SharedStore {
   readonly under: MessagingStore
@@ -108,6 +109,7 @@ export function messagingConformance(options: MessagingConformance): void {
     messagingRestarts(openAlone)
     messagingProcesses(open)
     messagingOutbox(open)
+    messagingTransactions(open)
   })
 }
 
