@@ -9,7 +9,7 @@ const OF_THE_WIRE = join(ROOT, 'tests/interop-amqp')
 const SUITE = join(ROOT, 'packages/testing/src/conformance/messaging')
 const RULES = 'messages.md'
 const PAGE = join(ROOT, 'docs/spec/service-bus-client.md')
-const RULE_ID = /\b(?:EXP|SCH|SES|TMP|SET|TOP)-\d+\b/g
+const RULE_ID = /\b(?:EXP|SCH|SES|TMP|SET|TOP|TXN)-\d+\b/g
 
 /** Files in the order in which their features are listed; those that are not named here come last. */
 const SUITE_ORDER = [
@@ -32,6 +32,7 @@ const ORDER = [
   'expiry',
   'sessions',
   'topics',
+  'transactions',
   'access',
   'disconnects',
   'fronts',

@@ -28,7 +28,7 @@ const PAGES = [
   'messages.md',
 ]
 
-const RULE_ID = /\b(?:ST|CF|LE|PH|TTL|JB|EXP|SCH|SES|TMP|SET|TOP)-\d+\b/g
+const RULE_ID = /\b(?:ST|CF|LE|PH|TTL|JB|EXP|SCH|SES|TMP|SET|TOP|TXN)-\d+\b/g
 /** Not the level of a compiler, as in -O2. */
 const PROTOCOL_ID = /(?<![\w-])[DIO]\d{1,2}\b/g
 

@@ -12,6 +12,7 @@ import { FrameGuard } from '../rhea/frame-guard.ts'
 import { afterTurn } from '../platform/turns.ts'
 import { hookConnection, hookDrain, silence } from '../rhea/rhea-hooks.ts'
 import type { RheaConnection, RheaEvent } from '../rhea/rhea-internals.ts'
+import { Transactions } from '../transactions/transactions.ts'
 import { Work } from './work.ts'
 
 export interface ConnectionParts {
@@ -51,6 +52,7 @@ export class ClientConnection implements LinkHost {
   readonly front: MessageFront
   readonly claims: ConnectionClaims
   readonly links: ClientLinks
+  readonly transactions: Transactions
   readonly #parts: ConnectionParts
   readonly #guard: FrameGuard
   readonly #rhea: RheaConnection
@@ -78,6 +80,7 @@ export class ClientConnection implements LinkHost {
       claims: this.claims,
       report,
     })
+    this.transactions = new Transactions({ front, start: (work) => this.#work.start(work) })
     this.#rhea = createRhea({
       maxFrameBytes: MAX_FRAME_BYTES,
       maxSessions: MAX_SESSIONS,

@@ -1,6 +1,7 @@
 import { errorCode } from '@tidemark/contracts'
 import { amqpCondition } from '@tidemark/messaging/front'
 import { ProtocolViolationError } from './protocol-violation-error.ts'
+import { TransactionError } from './transaction-error.ts'
 import { MalformedMessageError } from './malformed-message-error.ts'
 
 /** As a client gets it. */
@@ -32,7 +33,8 @@ export function isOurs(error: unknown): boolean {
 const INTERNAL_ERROR = 'amqp:internal-error'
 
 function conditionOf(error: unknown): string {
-  if (error instanceof ProtocolViolationError) return error.condition
+  if (error instanceof ProtocolViolationError || error instanceof TransactionError)
+    return error.condition
   if (error instanceof MalformedMessageError) return 'amqp:decode-error'
   return amqpCondition(errorCode(error))
 }

@@ -7,6 +7,8 @@ export const NOT_OFFERED = [
   'other operations of management',
   'selectors',
   'sessions that several receivers hold',
+  'this operation in a transaction',
+  'transactions that others coordinate',
 ] as const
 
 /** @throws what a client is told that asked for it. `named`: as the client named it */

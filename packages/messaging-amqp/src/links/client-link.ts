@@ -2,6 +2,7 @@ import type { MessageBroker } from '@tidemark/messaging'
 import type { AccessRight, MessageFront, SessionLink } from '@tidemark/messaging/front'
 import type { ConnectionClaims } from '../access/connection-claims.ts'
 import type { RheaLink, RheaSession } from '../rhea/rhea-internals.ts'
+import type { Transactions } from '../transactions/transactions.ts'
 
 /** A link that a client has opened. */
 export interface ClientLink {
@@ -25,6 +26,7 @@ export interface LinkHost {
   readonly front: MessageFront
   readonly claims: ConnectionClaims
   readonly links: HostedLinks
+  readonly transactions: Transactions
   /** The client has shown another token. */
   claimed(): void
   /** Resolves when the client has taken enough of what was written. */

@@ -37,12 +37,13 @@ export async function openManagementLink(
     path: node,
     rights: NODE_RIGHTS,
     maxTransferBytes: record.settings.maxMessageBytes + ENVELOPE_BYTES,
-    answer: async ({ properties, body }) => {
+    answer: async ({ properties, body, transaction }) => {
       const answer = await performOperation(
         {
           operation: textOf(properties['operation']) ?? '',
           linkName: textOf(properties['associated-link-name']),
           body,
+          transaction: transaction && (() => host.transactions.find(transaction)),
         },
         context,
       )

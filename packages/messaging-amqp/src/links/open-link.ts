@@ -1,4 +1,5 @@
 import { notOffered } from '../errors/not-offered.ts'
+import { isCoordinator } from '../rhea/rhea-hooks.ts'
 import type { RheaReceiver, RheaSender } from '../rhea/rhea-internals.ts'
 import { managementNode, parseAddress, type LinkAddress } from './address.ts'
 import { AnswerLink } from './answer-link.ts'
@@ -6,15 +7,25 @@ import { openClaimsLink } from './claims-link.ts'
 import { NODE_RIGHTS, type ClientLink, type LinkHost } from './client-link.ts'
 import { findEntity } from './find-entity.ts'
 import { assertManages, openManagementLink } from './management-link.ts'
+import { CoordinatorLink } from './coordinator-link.ts'
 import { openReceiving } from './open-receiving.ts'
 import { SendingLink } from './sending-link.ts'
 
+const TRANSFER_DESTINATION = 'com.microsoft:transfer-destination-address'
+
 /** Opens a link on which the client sends. Rejects with what the client is told. */
 export async function openReceiverOf(receiver: RheaReceiver, host: LinkHost): Promise<ClientLink> {
+  if (isCoordinator(receiver)) return new CoordinatorLink(receiver, host)
   const { node, path } = addressOf(receiver.target?.address)
   if (node === 'claims') return openClaimsLink(receiver, host)
   if (node === 'management') return openManagementLink(receiver, host, path)
-  return SendingLink.open(receiver, host, path)
+  return SendingLink.open(receiver, host, destinationOf(receiver) ?? path)
+}
+
+/** The link may name an entity that messages go through, such as the one that a transaction began with. They go there directly. */
+function destinationOf({ properties }: RheaReceiver): string | undefined {
+  const address = properties?.[TRANSFER_DESTINATION]
+  return address === undefined || address === null ? undefined : addressOf(address).path
 }
 
 /** Opens a link on which the client receives; `signal`: it has left. Rejects with what the client is told. */

@@ -1,17 +1,19 @@
 import { errorCode } from '@tidemark/contracts'
 import { eventLoopTurn } from '@tidemark/contracts/internal'
 import { MessagingEntityDisabledError, SessionLockLostError } from '@tidemark/messaging'
-import type {
-  EntityRecord,
-  Outcome,
-  ReceiveMode,
-  Received,
-  ReceiverLink,
-  SessionLink,
+import {
+  assertReasons,
+  type EntityRecord,
+  type Outcome,
+  type ReceiveMode,
+  type Received,
+  type ReceiverLink,
+  type SessionLink,
 } from '@tidemark/messaging/front'
 import { errorOnWire, isOurs } from '../errors/error-on-wire.ts'
-import { PROCESSED, settleSent, unsentDeliveries } from '../rhea/rhea-hooks.ts'
+import { answerSent, PROCESSED, settleSent, unsentDeliveries } from '../rhea/rhea-hooks.ts'
 import type { RheaDelivery, RheaEvent, RheaSender, RheaState } from '../rhea/rhea-internals.ts'
+import type { Transaction } from '../transactions/transaction.ts'
 import { encodeDelivery } from '../messages/encode-delivery.ts'
 import type { ClientLink, LinkHost } from './client-link.ts'
 import { tagOfToken, tokenOfTag } from './delivery-tag.ts'
@@ -215,11 +217,13 @@ export class ReceivingLink implements ClientLink {
   }
 
   async #perform(delivery: RheaDelivery, read: (state: RheaState) => Outcome): Promise<void> {
+    const { transaction } = delivery
     try {
-      // A session that was lost meanwhile is told as such, whatever became of the message.
-      if (this.session?.held.isHeld === false)
-        throw new SessionLockLostError(this.session.held.sessionId)
-      const outcome = read(delivery.remote_state ?? { value: [] })
+      if (transaction !== undefined) {
+        this.#gather(delivery, this.#host.transactions.find(transaction), read)
+        return
+      }
+      const outcome = this.#read(delivery, read)
       await this.#link.settle(tokenOfTag(delivery.tag), outcome)
       settleSent(delivery, SETTLED_AS[outcome.kind])
     } catch (error) {
@@ -227,6 +231,36 @@ export class ReceivingLink implements ClientLink {
       if (errorCode(error) === 'ERR_LINK_CLOSED') return
       if (isOurs(error)) this.#host.report(`a settlement in '${this.path}'`, error)
       settleSent(delivery, rejected(errorOnWire(error)))
+    }
+  }
+
+  #read(delivery: RheaDelivery, read: (state: RheaState) => Outcome): Outcome {
+    // A session that was lost meanwhile is told as such, whatever became of the message.
+    if (this.session?.held.isHeld === false)
+      throw new SessionLockLostError(this.session.held.sessionId)
+    return read(delivery.remote_state ?? { value: [] })
+  }
+
+  /** It is settled when the transaction is committed. Until then, and when that is rolled back, the client may say something else. */
+  #gather(
+    delivery: RheaDelivery,
+    transaction: Transaction,
+    read: (state: RheaState) => Outcome,
+  ): void {
+    try {
+      const outcome = this.#read(delivery, read)
+      assertReasons(outcome)
+      const disposition = { token: tokenOfTag(delivery.tag), outcome }
+      const state = transaction.state(SETTLED_AS[outcome.kind])
+      transaction.add({ kind: 'settle', path: this.path, disposition }, () =>
+        settleSent(delivery, state),
+      )
+      // One that the client has settled is forgotten, whatever comes of it.
+      if (delivery.remote_settled) settleSent(delivery)
+      else answerSent(delivery, state)
+    } catch (error) {
+      transaction.fail(error)
+      throw error
     }
   }
 }

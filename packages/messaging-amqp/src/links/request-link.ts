@@ -1,5 +1,6 @@
 import rhea, { type Typed } from 'rhea'
 import { receivedTransfer } from '../rhea/incoming-transfers.ts'
+import { inTransaction } from '../rhea/transactional-state.ts'
 import type { RheaEvent, RheaReceiver } from '../rhea/rhea-internals.ts'
 import { MalformedMessageError } from '../errors/malformed-message-error.ts'
 import { readSections, VALUE } from '../messages/sections.ts'
@@ -14,6 +15,8 @@ export interface NodeRequest {
   readonly properties: Readonly<Record<string, unknown>>
   /** The value in its body. */
   readonly body: Typed | undefined
+  /** The id of the one that it belongs to. */
+  readonly transaction: Buffer | undefined
 }
 
 export interface NodeAnswer {
@@ -70,24 +73,27 @@ export class RequestLink implements ClientLink {
 
   #take({ message, delivery }: RheaEvent): void {
     const { receiver, host } = this.#parts
-    const { heldBytes, isTooLarge } = receivedTransfer(receiver)
+    const { heldBytes, isTooLarge, transaction } = receivedTransfer(receiver)
     if (delivery === undefined || !Buffer.isBuffer(message)) return
-    delivery.update(true, ACCEPTED)
+    const state = transaction === undefined ? ACCEPTED : inTransaction(transaction, ACCEPTED)
+    delivery.update(true, state)
     if (this.#hasEnded) return
-    const answered = (isTooLarge ? Promise.resolve() : this.#answer(message)).finally(() => {
+    const request = isTooLarge ? Promise.resolve() : this.#answer(message, transaction)
+    const answered = request.finally(() => {
       this.#open.delete(answered)
       host.release(heldBytes)
       if (receiver.is_open()) receiver.flow(1)
     })
     this.#open.add(answered)
+    if (transaction !== undefined) host.transactions.track(transaction, answered)
   }
 
-  async #answer(bytes: Buffer): Promise<void> {
+  async #answer(bytes: Buffer, transaction: Buffer | undefined): Promise<void> {
     const { host, path, answer, receiver } = this.#parts
     try {
       await host.writable()
       const request = decodeRequest(bytes)
-      const { properties, body } = await answer(request)
+      const { properties, body } = await answer({ ...request, transaction })
       host.links.answerLink(path, request.replyTo, receiver.session)?.send(
         rhea.message.encode({
           // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- rhea takes bytes for a UUID.
@@ -105,9 +111,10 @@ export class RequestLink implements ClientLink {
 }
 
 /** @throws ERR_MALFORMED_MESSAGE */
-function decodeRequest(
-  bytes: Buffer,
-): NodeRequest & { readonly id: MessageId; readonly replyTo: string | undefined } {
+function decodeRequest(bytes: Buffer): Omit<NodeRequest, 'transaction'> & {
+  readonly id: MessageId
+  readonly replyTo: string | undefined
+} {
   const { bodyCode, bodyValues } = readSections(bytes, 0, bytes.length)
   const decoded = decodeMessage(bytes)
   const { message_id: id, application_properties: properties, reply_to: replyTo } = decoded

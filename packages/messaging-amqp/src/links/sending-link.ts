@@ -1,9 +1,9 @@
 import { MessagingEntityDisabledError, MessageSizeExceededError } from '@tidemark/messaging'
 import { MessagingNotAllowedError } from '@tidemark/messaging'
 import { errorCode } from '@tidemark/contracts'
-import type { EntityRecord } from '@tidemark/messaging/front'
+import type { EntityRecord, NewMessage } from '@tidemark/messaging/front'
 import { errorOnWire, isOurs, LINK_ENDED } from '../errors/error-on-wire.ts'
-import { receivedTransfer } from '../rhea/incoming-transfers.ts'
+import { receivedTransfer, type IncomingTransfer } from '../rhea/incoming-transfers.ts'
 import type { RheaDelivery, RheaEvent, RheaReceiver } from '../rhea/rhea-internals.ts'
 import { decodeTransfer } from '../messages/decode-transfer.ts'
 import { ENVELOPE_BYTES, type ClientLink, type LinkHost } from './client-link.ts'
@@ -69,36 +69,48 @@ export class SendingLink implements ClientLink {
   }
 
   #take({ message, delivery }: RheaEvent): void {
-    const { format, bytes, heldBytes, isTooLarge } = receivedTransfer(this.#receiver)
+    const transfer = receivedTransfer(this.#receiver)
     if (delivery === undefined || !Buffer.isBuffer(message)) return
     if (this.#hasEnded) {
       // Not stored: the client must not wait for it, or take it for sent.
       delivery.update(true, rejected(LINK_ENDED))
       return
     }
-    const sent = isTooLarge ? this.#refuse(bytes) : this.#send(message, format)
-    const answer = this.#answer(delivery, sent).finally(() => {
+    const answer = this.#answer(delivery, this.#send(message, transfer)).finally(() => {
       this.#open.delete(answer)
-      this.#host.release(heldBytes)
+      this.#host.release(transfer.heldBytes)
       this.#giveCredit()
     })
     this.#open.add(answer)
   }
 
-  async #send(bytes: Buffer, format: number): Promise<void> {
-    const { front } = this.#host
-    await front.send(this.path, decodeTransfer({ format, bytes }, front.random))
-  }
-
-  #refuse(bytes: number): Promise<void> {
-    const size = { entityPath: this.path, bytes, maxBytes: this.#maxMessageBytes }
-    return Promise.reject(new MessageSizeExceededError(size))
-  }
-
-  async #answer(delivery: RheaDelivery, sent: Promise<void>): Promise<void> {
+  /** Resolves with the outcome. Of a transaction, the messages are sent when it is committed. */
+  async #send(bytes: Buffer, transfer: IncomingTransfer): Promise<unknown> {
+    const { front, transactions } = this.#host
+    if (transfer.transaction === undefined) {
+      await front.send(this.path, this.#read(bytes, transfer))
+      return ACCEPTED
+    }
+    const transaction = transactions.find(transfer.transaction)
     try {
-      await sent
-      delivery.update(true, ACCEPTED)
+      const messages = this.#read(bytes, transfer)
+      transaction.add({ kind: 'send', path: this.path, messages })
+    } catch (error) {
+      transaction.fail(error)
+      throw error
+    }
+    return transaction.state(ACCEPTED)
+  }
+
+  #read(message: Buffer, { format, bytes, isTooLarge }: IncomingTransfer): readonly NewMessage[] {
+    if (!isTooLarge) return decodeTransfer({ format, bytes: message }, this.#host.front.random)
+    const size = { entityPath: this.path, bytes, maxBytes: this.#maxMessageBytes }
+    throw new MessageSizeExceededError(size)
+  }
+
+  async #answer(delivery: RheaDelivery, outcome: Promise<unknown>): Promise<void> {
+    try {
+      delivery.update(true, await outcome)
     } catch (error) {
       if (isOurs(error)) this.#host.report(`a message to '${this.path}'`, error)
       delivery.update(true, rejected(errorOnWire(error)))

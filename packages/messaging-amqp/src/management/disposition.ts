@@ -1,4 +1,5 @@
-import type { Outcome } from '@tidemark/messaging/front'
+import { assertReasons, type Outcome } from '@tidemark/messaging/front'
+import type { Transaction } from '../transactions/transaction.ts'
 import type { ManagementCall } from './management-call.ts'
 import type { RequestFields } from './request-fields.ts'
 import { useLink } from './use-link.ts'
@@ -8,9 +9,13 @@ const SETTLED_AT_ONCE = 100
 
 /** Settles each of the messages. The first that could not be settled makes an error of the answer. */
 export async function updateDisposition(call: ManagementCall): Promise<object> {
-  const { fields } = call
+  const { fields, transaction } = call
   const tokens = fields.lockTokens('lock-tokens')
   const outcome = readOutcome(fields)
+  if (transaction !== undefined) {
+    gather(call, transaction, { tokens, outcome })
+    return {}
+  }
   await useLink(call, 'peekLock', async (link) => {
     const failures: unknown[] = []
     for (let at = 0; at < tokens.length; at += SETTLED_AT_ONCE) {
@@ -21,6 +26,19 @@ export async function updateDisposition(call: ManagementCall): Promise<object> {
     if (failures.length > 0) throw failures[0]
   })
   return {}
+}
+
+function gather(
+  { fields, linkName, context }: ManagementCall,
+  transaction: Transaction,
+  { tokens, outcome }: { readonly tokens: readonly string[]; readonly outcome: Outcome },
+): void {
+  const session = fields.optionalText('session-id')
+  if (session !== undefined) context.heldSession(session, linkName).held.assertHeld()
+  assertReasons(outcome)
+  for (const token of tokens) {
+    transaction.add({ kind: 'settle', path: context.path, disposition: { token, outcome } })
+  }
 }
 
 function readOutcome(fields: RequestFields): Outcome {

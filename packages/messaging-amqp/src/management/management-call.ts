@@ -1,6 +1,7 @@
 import type { MessageBroker } from '@tidemark/messaging'
 import type { AccessRight, MessageFront, SessionLink } from '@tidemark/messaging/front'
 import type { Typed } from 'rhea'
+import type { Transaction } from '../transactions/transaction.ts'
 import type { RequestFields } from './request-fields.ts'
 
 /** What an operation sees of the `$management` node that it was sent to, and of its connection. */
@@ -25,6 +26,8 @@ export interface ManagementRequest {
   /** Name of the client's link that the operation belongs to: `associated-link-name`. */
   readonly linkName: string | undefined
   readonly body: Typed | undefined
+  /** To which the request belongs. Throws ERR_TRANSACTION. */
+  readonly transaction?: (() => Transaction) | undefined
 }
 
 export interface ManagementAnswer {
@@ -42,6 +45,8 @@ export interface ManagementCall {
   readonly fields: RequestFields
   readonly linkName: string | undefined
   readonly context: ManagementContext
+  /** What is to be changed is gathered there. */
+  readonly transaction: Transaction | undefined
 }
 
 /** Resolves with the body of the answer; undefined: there is nothing. */

@@ -21,26 +21,49 @@ import { statusCode } from './status-codes.ts'
 interface Operation {
   readonly right: AccessRight
   readonly perform: PerformCall
+  /** In a transaction: `gathered` until that is committed; `atOnce`, as if there were none, because it changes nothing to take back. */
+  readonly transacted?: 'gathered' | 'atOnce'
 }
 
-const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
-  ['com.microsoft:peek-message', { right: 'Listen', perform: peekMessages }],
-  ['com.microsoft:renew-lock', { right: 'Listen', perform: renewLocks }],
+const OPERATIONS: ReadonlyMap<string, Operation> = new Map<string, Operation>([
+  ['com.microsoft:peek-message', { right: 'Listen', perform: peekMessages, transacted: 'atOnce' }],
+  ['com.microsoft:renew-lock', { right: 'Listen', perform: renewLocks, transacted: 'atOnce' }],
   [
     'com.microsoft:receive-by-sequence-number',
-    { right: 'Listen', perform: receiveBySequenceNumber },
+    { right: 'Listen', perform: receiveBySequenceNumber, transacted: 'atOnce' },
+  ],
+  [
+    'com.microsoft:update-disposition',
+    { right: 'Listen', perform: updateDisposition, transacted: 'gathered' },
+  ],
+  [
+    'com.microsoft:schedule-message',
+    { right: 'Send', perform: scheduleMessages, transacted: 'gathered' },
+  ],
+  [
+    'com.microsoft:cancel-scheduled-message',
+    { right: 'Send', perform: cancelScheduledMessages, transacted: 'gathered' },
+  ],
+  [
+    'com.microsoft:renew-session-lock',
+    { right: 'Listen', perform: renewSessionLock, transacted: 'atOnce' },
+  ],
+  [
+    'com.microsoft:set-session-state',
+    { right: 'Listen', perform: setSessionState, transacted: 'gathered' },
+  ],
+  [
+    'com.microsoft:get-session-state',
+    { right: 'Listen', perform: getSessionState, transacted: 'atOnce' },
+  ],
+  [
+    'com.microsoft:get-message-sessions',
+    { right: 'Listen', perform: listSessions, transacted: 'atOnce' },
   ],
   ['com.microsoft:batch-delete-messages', { right: 'Listen', perform: deleteMessages }],
-  ['com.microsoft:update-disposition', { right: 'Listen', perform: updateDisposition }],
-  ['com.microsoft:schedule-message', { right: 'Send', perform: scheduleMessages }],
-  ['com.microsoft:cancel-scheduled-message', { right: 'Send', perform: cancelScheduledMessages }],
-  ['com.microsoft:renew-session-lock', { right: 'Listen', perform: renewSessionLock }],
-  ['com.microsoft:set-session-state', { right: 'Listen', perform: setSessionState }],
-  ['com.microsoft:get-session-state', { right: 'Listen', perform: getSessionState }],
-  ['com.microsoft:get-message-sessions', { right: 'Listen', perform: listSessions }],
   ['com.microsoft:add-rule', { right: 'Listen', perform: addRule }],
   ['com.microsoft:remove-rule', { right: 'Listen', perform: removeRule }],
-  ['com.microsoft:enumerate-rules', { right: 'Listen', perform: listRules }],
+  ['com.microsoft:enumerate-rules', { right: 'Listen', perform: listRules, transacted: 'atOnce' }],
 ])
 
 /** These find nothing in a transfer dead-letter queue. */
@@ -52,19 +75,11 @@ const OF_NOTHING: ReadonlySet<string> = new Set([
 
 /** Performs an operation that was sent to a `$management` node. Never rejects: an error is an answer. */
 export async function performOperation(
-  { operation: name, linkName, body }: ManagementRequest,
+  request: ManagementRequest,
   context: ManagementContext,
 ): Promise<ManagementAnswer> {
   try {
-    const { right, perform } =
-      OPERATIONS.get(name) ?? notOffered('other operations of management', JSON.stringify(name))
-    context.assertRight(right)
-    if (context.isEmpty && !OF_NOTHING.has(name)) {
-      notOffered('operations on a transfer dead-letter queue', JSON.stringify(name))
-    }
-    const answer = context.isEmpty
-      ? undefined
-      : await perform({ fields: new RequestFields(body), linkName, context })
+    const answer = await perform(request, context)
     return answer === undefined
       ? { statusCode: 204, statusDescription: 'No Content', errorCondition: undefined, body: {} }
       : { statusCode: 200, statusDescription: 'OK', errorCondition: undefined, body: answer }
@@ -77,5 +92,28 @@ export async function performOperation(
       errorCondition: condition,
       body: {},
     }
+  }
+}
+
+async function perform(
+  { operation: name, linkName, body, transaction: find }: ManagementRequest,
+  context: ManagementContext,
+): Promise<object | undefined> {
+  const named = JSON.stringify(name)
+  const operation = OPERATIONS.get(name) ?? notOffered('other operations of management', named)
+  const transaction = find?.()
+  try {
+    context.assertRight(operation.right)
+    if (transaction !== undefined && operation.transacted === undefined)
+      notOffered('this operation in a transaction', named)
+    if (context.isEmpty) {
+      if (!OF_NOTHING.has(name)) notOffered('operations on a transfer dead-letter queue', named)
+      return undefined
+    }
+    const fields = new RequestFields(body)
+    return await operation.perform({ fields, linkName, context, transaction })
+  } catch (error) {
+    if (operation.transacted !== 'atOnce') transaction?.fail(error)
+    throw error
   }
 }

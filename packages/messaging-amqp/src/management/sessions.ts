@@ -1,4 +1,4 @@
-import type { ListedSession, SessionLink } from '@tidemark/messaging/front'
+import { storedState, type ListedSession, type SessionLink } from '@tidemark/messaging/front'
 import { NEVER_MS } from '../messages/message-fields.ts'
 import type { ManagementCall } from './management-call.ts'
 import { binary, int, MAX_INT, strings, timestamp } from './wire-values.ts'
@@ -13,7 +13,20 @@ export async function renewSessionLock(call: ManagementCall): Promise<object> {
 
 /** Null clears the state, as do no bytes, which Go writes for it. The client for JavaScript writes its null as the text `null`. */
 export async function setSessionState(call: ManagementCall): Promise<object> {
-  await sessionOf(call).held.setState(call.fields.optionalBinary('session-state'))
+  const { transaction, context, fields } = call
+  const { held } = sessionOf(call)
+  const state = fields.optionalBinary('session-state')
+  if (transaction === undefined) await held.setState(state)
+  else {
+    held.assertHeld()
+    const { hold } = held
+    transaction.add({
+      kind: 'setSessionState',
+      path: context.path,
+      hold,
+      state: storedState(state),
+    })
+  }
   return {}
 }
 

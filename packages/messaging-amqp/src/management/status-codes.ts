@@ -2,6 +2,7 @@
 const STATUS_CODES: ReadonlyMap<string, number> = new Map([
   ['amqp:decode-error', 400],
   ['amqp:not-allowed', 400],
+  ['amqp:transaction:unknown-id', 400],
   ['com.microsoft:argument-error', 400],
   ['amqp:unauthorized-access', 401],
   ['amqp:link:message-size-exceeded', 403],
@@ -9,6 +10,7 @@ const STATUS_CODES: ReadonlyMap<string, number> = new Map([
   ['com.microsoft:entity-disabled', 403],
   ['amqp:not-found', 404],
   ['com.microsoft:message-not-found', 404],
+  ['amqp:transaction:timeout', 408],
   ['com.microsoft:timeout', 408],
   ['com.microsoft:entity-already-exists', 409],
   ['com.microsoft:session-cannot-be-locked', 409],

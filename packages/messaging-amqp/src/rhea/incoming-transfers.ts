@@ -1,10 +1,13 @@
 import { ProtocolViolationError } from '../errors/protocol-violation-error.ts'
 import { linkOf } from './frame-places.ts'
 import type { RheaConnection, RheaFrame, RheaLink } from './rhea-internals.ts'
+import { transactionalState } from './transactional-state.ts'
 
 /** The transfer that a link is receiving, or has just received. */
 export interface IncomingTransfer {
   readonly format: number
+  /** The id of the one that it belongs to. */
+  readonly transaction: Buffer | undefined
   /** That have arrived. */
   readonly bytes: number
   /** What it takes in memory, or took until it was thrown away. */
@@ -31,6 +34,8 @@ const MIN_SHARED_BYTES = 4096
 /** Any value but 0, for which rhea would decode the message. */
 const UNDECODED_FORMAT = 1
 const MAX_UINT = 2 ** 32 - 1
+/** Place in a transfer. */
+const STATE_FIELD = 7
 const NO_BYTES = Buffer.alloc(0)
 
 const transfers = new WeakMap<RheaLink, Mutable<IncomingTransfer>>()
@@ -103,6 +108,7 @@ export class IncomingTransfers {
       violated(`a transfer has the delivery-id ${id} where ${next} is the next one`)
     const transfer = {
       format: typeof format === 'number' ? format : 0,
+      transaction: transactionalState(stateOf(performative))?.transaction,
       bytes: 0,
       heldBytes: 0,
       isTooLarge: false,
@@ -135,6 +141,12 @@ export class IncomingTransfers {
 /** The transfer that rhea hands on as a message just now. It hands on the bytes of every format as they are. */
 export function receivedTransfer(link: RheaLink): IncomingTransfer {
   return transfers.get(link) ?? violated('a message without a transfer')
+}
+
+/** With its descriptor, which rhea leaves out. */
+function stateOf(performative: RheaFrame['performative']): unknown {
+  const fields = performative['value']
+  return Array.isArray(fields) ? fields[STATE_FIELD] : undefined
 }
 
 function ownBytes(payload: Buffer, isLast: boolean): Buffer {

@@ -7,7 +7,14 @@ export const TRANSFER = 0x14
 
 /** What a field may be; with `!` it must be there. */
 type FieldType = PlainType | `${PlainType}!`
-type PlainType = keyof typeof TYPE_CODES | 'any' | 'source' | 'target' | 'error' | 'state'
+type PlainType =
+  | keyof typeof TYPE_CODES
+  | 'any'
+  | 'source'
+  | 'target'
+  | 'error'
+  | 'state'
+  | 'outcome'
 
 const TYPE_CODES = {
   boolean: new Set([code.TRUE, code.FALSE, code.BOOLEAN]),
@@ -79,6 +86,7 @@ const SOURCES: ReadonlyMap<number, Fields> = new Map<number, Fields>([
 ])
 
 const TARGETS: ReadonlyMap<number, Fields> = new Map<number, Fields>([
+  [0x30, ['symbols']], // coordinator
   [0x29, ['any', 'uint', 'symbol', 'uint', 'boolean', 'map', 'symbols']],
 ])
 
@@ -86,25 +94,32 @@ const ERRORS: ReadonlyMap<number, Fields> = new Map<number, Fields>([
   [0x1d, ['symbol!', 'string', 'map']],
 ])
 
-/** How far a delivery is, and its outcomes. States of transactions are none of them. */
-const STATES: ReadonlyMap<number, Fields> = new Map<number, Fields>([
-  [0x23, ['uint!', 'ulong!']], // received
+const OUTCOMES: ReadonlyMap<number, Fields> = new Map<number, Fields>([
   [0x24, []], // accepted
   [0x25, ['error']], // rejected
   [0x26, []], // released
   [0x27, ['boolean', 'boolean', 'map']], // modified
 ])
 
+/** How far a delivery is, and its outcomes, also within a transaction. */
+const STATES: ReadonlyMap<number, Fields> = new Map<number, Fields>([
+  ...OUTCOMES,
+  [0x23, ['uint!', 'ulong!']], // received
+  [0x34, ['binary!', 'outcome']], // transactional-state
+])
+
 /** Symbols that stand for the codes above, which nobody uses. */
 const NAMES: ReadonlyMap<string, number> = new Map([
   ['amqp:source:list', 0x28],
   ['amqp:target:list', 0x29],
+  ['amqp:coordinator:list', 0x30],
   ['amqp:error:list', 0x1d],
   ['amqp:received:list', 0x23],
   ['amqp:accepted:list', 0x24],
   ['amqp:rejected:list', 0x25],
   ['amqp:released:list', 0x26],
   ['amqp:modified:list', 0x27],
+  ['amqp:transactional-state:list', 0x34],
 ])
 
 export interface Performative {
@@ -174,7 +189,8 @@ function checkField(bytes: Buffer, { at, end, type }: Place & { readonly type: P
         violated('an error is none', DECODE_ERROR)
       return
     case 'state':
-      if (!checkDescribed(bytes, { at, end, known: STATES }))
+    case 'outcome':
+      if (!checkDescribed(bytes, { at, end, known: type === 'state' ? STATES : OUTCOMES }))
         violated('a delivery has a state that is not offered', 'amqp:not-implemented')
       return
     default:

@@ -3,6 +3,7 @@ import { ProtocolViolationError } from '../errors/protocol-violation-error.ts'
 import { linkOf, sessionOf } from './frame-places.ts'
 import { SentDeliveries } from './sent-deliveries.ts'
 import { IncomingTransfers, type TransferHooks } from './incoming-transfers.ts'
+import { transactionalState } from './transactional-state.ts'
 import type {
   RheaConnection,
   RheaDelivery,
@@ -33,6 +34,9 @@ const MIN_FRAME_BYTES = 512
 const IDLE_BOUNDS_MS = [1_000, 3_600_000] as const
 /** Descriptors of sources and targets. */
 const TERMINI: ReadonlySet<string> = new Set(['40', '41', 'amqp:source:list', 'amqp:target:list'])
+const COORDINATORS: ReadonlySet<string> = new Set(['48', 'amqp:coordinator:list'])
+/** What clients said that attached to the coordinator of transactions. */
+const coordinatorAttaches = new WeakSet<object>()
 
 /**
  * Makes rhea a server that trusts nobody: it checks what rhea believes, and mends where rhea loses or leaks something. Each
@@ -99,8 +103,16 @@ function keepSent({ outgoing }: RheaSession): void {
   outgoing.deliveries = sent
   const dispose = outgoing.on_disposition.bind(outgoing)
   outgoing.on_disposition = ({ first, last, settled, state }) => {
-    for (const { id } of sent.between(first, last ?? first)) {
-      dispose({ first: id, last: id, settled, state })
+    const within = transactionalState(state)
+    for (const delivery of sent.between(first, last ?? first)) {
+      const { id } = delivery
+      delivery.transaction = within?.transaction
+      dispose({
+        first: id,
+        last: id,
+        settled,
+        state: within === undefined ? state : within.outcome,
+      })
     }
   }
   const process = outgoing.process.bind(outgoing)
@@ -138,6 +150,8 @@ function hookLinks(connection: RheaConnection, { hooks, transfers }: HookParts):
     if (countLinks(connection) >= maxLinks) {
       violated(`a connection has at most ${maxLinks} links`, 'amqp:resource-limit-exceeded')
     }
+    if (COORDINATORS.has(descriptorOf(performative['target']) ?? ''))
+      coordinatorAttaches.add(performative)
     for (const terminus of ['source', 'target']) dropUnknownTerminus(frame, terminus)
     attach(frame)
     // rhea looks for it in another place, and would keep every link that a session ever had.
@@ -276,6 +290,11 @@ export function settleSent(delivery: RheaDelivery, state?: unknown): void {
   delivery.link.session.outgoing.deliveries.forget?.(delivery)
 }
 
+/** Answers what a client said within a transaction. The delivery is settled when that is committed (part 4, section 4.4.2). */
+export function answerSent(delivery: RheaDelivery, state: unknown): void {
+  delivery.update(false, state)
+}
+
 /** Answers a client's detach that was held. */
 export function finishDetach(link: RheaLink): void {
   link.close()
@@ -304,12 +323,20 @@ function linkAt(session: RheaSession, handle: number): RheaLink | undefined {
   return session.remote.handles[handle]
 }
 
-/** Such as the coordinator of transactions: rhea would write to the console, and take it for none. */
+/** Whether the client's target is the coordinator of transactions, which rhea does not know. */
+export function isCoordinator({ remote }: RheaLink): boolean {
+  return remote.attach !== undefined && coordinatorAttaches.has(remote.attach)
+}
+
+/** rhea would write to the console, and take it for none. */
 function dropUnknownTerminus({ performative }: RheaFrame, field: string): void {
-  const terminus = performative[field]
-  if (typeof terminus !== 'object' || terminus === null) return
-  const descriptor: unknown = Reflect.get(terminus, 'descriptor')
-  if (!TERMINI.has(String(descriptor))) performative[field] = null
+  const descriptor = descriptorOf(performative[field])
+  if (descriptor !== undefined && !TERMINI.has(descriptor)) performative[field] = null
+}
+
+function descriptorOf(terminus: unknown): string | undefined {
+  if (typeof terminus !== 'object' || terminus === null) return undefined
+  return String(Reflect.get(terminus, 'descriptor'))
 }
 
 function countLinks(connection: RheaConnection): number {

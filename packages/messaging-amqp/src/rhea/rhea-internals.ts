@@ -105,7 +105,7 @@ export interface RheaLink extends EventEmitter {
   readonly snd_settle_mode: number | undefined
   readonly rcv_settle_mode: number | undefined
   readonly local: { readonly attach: Record<string, unknown> }
-  readonly remote: { handle: number | undefined }
+  readonly remote: { handle: number | undefined; readonly attach?: object | undefined }
   readonly state: { mark(token: object): void; readonly local_open: boolean }
   /** A delivery of which more is to come. */
   _incomplete: { settled: boolean; readonly frames: Buffer[] } | undefined
@@ -150,6 +150,8 @@ export interface RheaDelivery {
   /** The client has settled it: no answer is expected. */
   remote_settled: boolean
   readonly remote_state: RheaState | undefined
+  /** Ours: the id of the one within which the client has said its state last. */
+  transaction?: Buffer | undefined
   /** Our outcome. */
   readonly state: unknown
   settled: boolean

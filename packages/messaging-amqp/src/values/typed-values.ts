@@ -32,6 +32,12 @@ export function unwrapped(value: Typed | undefined): unknown {
   return unwrap(value, true) ?? undefined
 }
 
+/** A number or a symbol. Undefined: the value has none. */
+export function descriptorOf(value: Typed | null | undefined): unknown {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- rhea's declarations leave its type out.
+  return unwrapped(value?.descriptor as Typed | undefined)
+}
+
 /** Undefined: the value is missing, or null. @throws ERR_INVALID_OPTION, which names the value, when it is no map */
 export function mapEntries(
   map: Typed | undefined,
