@@ -307,7 +307,7 @@ export class ReceiverLink {
     assertReceivable(record)
     if (kind !== 'deadLetter' && settings.requiresSession) {
       throw new MessagingNotAllowedError(
-        `It is not possible for an entity that requires sessions to create a non-sessionful message receiver: accept a session of '${path}' instead.`,
+        `It is not possible for an entity that requires sessions to create a non-sessionful message receiver. Accept a session of '${path}' instead.`,
       )
     }
     return this.#parts.listenings.attach(record, { kind: 'receiver', onEnd: this.#onEnd })
