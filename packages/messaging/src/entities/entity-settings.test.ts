@@ -162,11 +162,6 @@ const REFUSED: readonly (readonly [AnyEntityOptions, string])[] = [
     { maxMessageSizeInKilobytes: 102_401 },
     'maxMessageSizeInKilobytes must be an integer from 1 to 102400, got 102401',
   ],
-  [{ forwardTo: 'Orders' }, 'forwardTo must be another entity'],
-  [
-    { forwardDeadLetteredMessagesTo: 'ORDERS' },
-    'forwardDeadLetteredMessagesTo must be another entity',
-  ],
 ]
 
 test.each(REFUSED)('refuses %j at creation and at change', (options, problem) => {

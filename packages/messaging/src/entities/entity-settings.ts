@@ -1,7 +1,6 @@
 import { describeValue } from '@tidemark/contracts/internal'
 import type { EntityKind, EntitySettings } from '@tidemark/store/messages'
 import { formatDuration, readDuration } from './duration.ts'
-import { isSameName } from './entity-names.ts'
 import type { ResolvedNamespace } from './namespace.ts'
 import type { QueueOptions, SubscriptionOptions } from './options.ts'
 
@@ -131,10 +130,7 @@ function readDuplicateWindow(
   return isOn ? windowMs : undefined
 }
 
-function reportContradictions(
-  settings: EntitySettings,
-  { path, current, report }: SettingsPlace,
-): void {
+function reportContradictions(settings: EntitySettings, { current, report }: SettingsPlace): void {
   if (current !== undefined) {
     if (settings.requiresSession !== current.requiresSession) {
       report('requiresSession', 'cannot change after creation')
@@ -144,15 +140,9 @@ function reportContradictions(
       report('requiresDuplicateDetection', 'cannot change after creation')
     }
   }
-  const { forwardTo, forwardDeadLettersTo, requiresSession } = settings
+  const { forwardTo, requiresSession } = settings
   if (forwardTo !== undefined && requiresSession) {
     report('forwardTo', 'cannot stand beside requiresSession: true')
-  }
-  if (forwardTo !== undefined && isSameName(forwardTo, path)) {
-    report('forwardTo', 'must be another entity')
-  }
-  if (forwardDeadLettersTo !== undefined && isSameName(forwardDeadLettersTo, path)) {
-    report('forwardDeadLetteredMessagesTo', 'must be another entity')
   }
 }
 

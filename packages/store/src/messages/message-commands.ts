@@ -227,7 +227,7 @@ export type MessageCommand =
       readonly afterNumber: number
       readonly max: number
     })
-  /** Moves messages to another entity, or to the entity's dead-letter queue. Those that are gone are left out. */
+  /** Moves messages to their destination, or to the entity's dead-letter queue. Those that are gone are left out. */
   | (OnEntity & {
       readonly kind: 'forward'
       readonly destination: { readonly entity: number; readonly version: number } | undefined

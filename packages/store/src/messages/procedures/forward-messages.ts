@@ -77,7 +77,7 @@ export function* forward(
     )
     .sort((a, b) => a.number - b.number)
   if (waiting.length === 0) return { kind: 'forwarded', left: 0, stuck: 0 }
-  const target = destination && (yield* holdDestination(work, record, destination, messages))
+  const target = destination && (yield* holdDestination(work, destination, messages))
   if (destination !== undefined && target === undefined) return { kind: 'destinationChanged' }
   const stored = yield* ask(
     'messagesById',
@@ -95,7 +95,6 @@ export function* forward(
 /** The destination with all counters that are needed there and here, or undefined if it is not what was judged. */
 function* holdDestination(
   work: Work,
-  source: EntityRecord,
   { entity, version }: { readonly entity: number; readonly version: number },
   messages: readonly Forwarded[],
 ): Procedure<EntityRecord | undefined> {
@@ -104,7 +103,7 @@ function* holdDestination(
   if (target?.version !== version) return undefined
   const copies = messages.flatMap((message) => message.copies)
   const isThere = target.kind !== 'topic' || (yield* holdSubscriptions(work, target, copies))
-  return isThere && target.number !== source.number ? target : undefined
+  return isThere ? target : undefined
 }
 
 interface Move {
@@ -122,8 +121,8 @@ function* move(
   const refusal = yield* refusals(work, target, moves)
   const going = moves.filter((one) => refusal(one) === undefined)
   const isFresh =
-    target === undefined
-      ? () => true
+    target === undefined || target.number === ownerOf(source)
+      ? () => true // Nothing is a duplicate of itself.
       : yield* claimFreshIds(
           work,
           target,
@@ -204,6 +203,11 @@ function* arrive(
 
 function isDeadLetter({ kind }: EntityRecord): boolean {
   return kind === 'deadLetter'
+}
+
+/** Where it is, or died. */
+function ownerOf(source: EntityRecord): number | undefined {
+  return isDeadLetter(source) ? source.parent : source.number
 }
 
 function ownerPath({ path }: EntityRecord): string {

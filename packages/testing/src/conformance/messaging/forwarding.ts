@@ -207,6 +207,30 @@ export function messagingForwarding({ open }: CaseParts): void {
       ])
     })
 
+    test('SET-13 SET-14 an entity that forwards to itself ends in its dead-letter queue', async () => {
+      const space = await open()
+      const queue = await space.queue('queue', { requiresDuplicateDetection: true })
+      await queue.update({ forwardTo: 'Queue', forwardDeadLetteredMessagesTo: 'queue' })
+      await queue.send('a', 'b')
+      await space.pass(1000)
+      const dead = await queue.dead()
+      expect(bodies(dead)).toEqual(['a', 'b'])
+      expect(dead[0]?.deadLetterReason).toBe('MaxTransferHopCountExceeded')
+      expect(await queue.peek()).toEqual([])
+    })
+
+    test('SET-14 dead letters may come back to where they died', async () => {
+      const space = await open()
+      const queue = await space.queue('queue', { requiresDuplicateDetection: true })
+      await queue.update({ forwardDeadLetteredMessagesTo: 'queue' })
+      await queue.send('a')
+      for (let round = 0; round < 6; round++) {
+        await queue.receiver.deadLetterMessage(await queue.receiveOne())
+        await space.pass(1000)
+      }
+      expect(bodies(await queue.receive())).toEqual(['a'])
+    })
+
     test('SET-14 a message may die and come back as often as it is read', async () => {
       const space = await open()
       await space.queue('again')
