@@ -53,6 +53,10 @@ export function attach(random: SeededRandom, channel: number): Buffer {
   const name = random.chance(0.8)
     ? `l${channel}-${handle}-${random.below(1000)}`
     : random.pick(ADDRESSES)
+  if (random.chance(0.1)) {
+    const coordinator = value.described(0x30, value.list(value.symbol('amqp:local-transactions')))
+    return frames.attachSender(channel, handle, coordinator, name)
+  }
   if (random.chance(0.4)) return frames.attachSender(channel, handle, address, name)
   const filter = value.map(
     value.symbol('com.microsoft:session-filter'),
@@ -96,6 +100,7 @@ function transfer(random: SeededRandom, channel: number): Buffer {
     () => message('x'.repeat(random.pick([1, 10, 1000, 20_000]))),
     () => tokenMessage('SharedAccessSignature sr=x&sig=y&se=9999999999&skn=z', 'x', 'r0'),
     () => managementRequest(random),
+    () => control(random),
     () =>
       Buffer.concat([value.described(0x70 + random.below(9), randomValue(random)), message('x')]),
     () => randomValue(random),
@@ -114,7 +119,7 @@ function transfer(random: SeededRandom, channel: number): Buffer {
       flag(0.5),
       flag(0.3),
       value.null,
-      random.chance(0.2) ? randomValue(random) : value.null,
+      random.pick([() => value.null, () => inTransaction(random), () => randomValue(random)])(),
       flag(0.1),
       flag(0.3),
     ],
@@ -193,9 +198,28 @@ function flow(random: SeededRandom, channel: number): Buffer {
   return frames.flow(channel, random.chance(0.9) ? link : undefined, { window, nextIn })
 }
 
+const STATES = [0x23, 0x24, 0x24, 0x25, 0x26, 0x27] as const
+
+/** Of a transaction that there is not, mostly. */
+function inTransaction(random: SeededRandom): Buffer {
+  const id = random.chance(0.9) ? value.binary(bytesOf(random, random.below(20))) : value.null
+  const outcome = random.chance(0.8)
+    ? value.described(random.pick(STATES), value.list())
+    : randomValue(random)
+  return value.described(0x34, value.list(id, ...(random.chance(0.8) ? [outcome] : [])))
+}
+
+/** To the coordinator of transactions. */
+function control(random: SeededRandom): Buffer {
+  const fields = random.chance(0.5) ? [value.binary(bytesOf(random, 16)), value.true] : []
+  const body = value.described(random.pick([0x31, 0x31, 0x32, 0x30]), value.list(...fields))
+  return value.described(0x77, random.chance(0.9) ? body : randomValue(random))
+}
+
 function disposition(random: SeededRandom, channel: number): Buffer {
-  const states = [0x23, 0x24, 0x24, 0x25, 0x26, 0x27, 0x34]
-  const state = value.described(random.pick(states), value.list())
+  const state = random.chance(0.8)
+    ? value.described(random.pick(STATES), value.list())
+    : inTransaction(random)
   return frame(channel, DISPOSITION, [
     random.chance(0.8) ? value.true : value.false,
     value.uint(randomUint(random)),

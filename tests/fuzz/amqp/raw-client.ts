@@ -88,7 +88,12 @@ export const frames = {
   begin: (channel: number, window = 1000): Buffer =>
     frame(channel, BEGIN, [value.null, value.uint(0), value.uint(window), value.uint(1000)]),
   /** The client sends on it. */
-  attachSender: (channel: number, handle: number, address: string, name = `s${handle}`): Buffer =>
+  attachSender: (
+    channel: number,
+    handle: number,
+    to: string | Buffer,
+    name = `s${handle}`,
+  ): Buffer =>
     frame(channel, ATTACH, [
       value.string(name),
       value.uint(handle),
@@ -96,7 +101,7 @@ export const frames = {
       value.null,
       value.null,
       source('raw'),
-      target(address),
+      typeof to === 'string' ? target(to) : to,
       value.null,
       value.null,
       value.uint(0),
