@@ -157,13 +157,19 @@ export class TransactingClient implements AsyncDisposable {
     return this.#answerFrom(true)
   }
 
-  /** The id of the next delivery from there. */
-  async receive(path: string): Promise<number> {
+  /** The id of the next delivery from there, or from a session there. */
+  async receive(path: string, session?: string): Promise<number> {
     let receiver = this.#receivers.get(path)
     if (receiver === undefined) {
       receiver = { handle: this.#handles++, count: 0 }
       this.#receivers.set(path, receiver)
-      this.raw.write(frames.attachReceiver(0, receiver.handle, source(path)))
+      const filter =
+        session === undefined
+          ? value.null
+          : value.map(value.symbol('com.microsoft:session-filter'), value.string(session))
+      const nulls = Array.from({ length: 6 }, () => value.null)
+      const from = source(path, ...nulls, filter)
+      this.raw.write(frames.attachReceiver(0, receiver.handle, from))
     }
     const { handle, count } = receiver
     this.raw.write(frames.flow(0, { handle, credit: 1, count }))

@@ -155,6 +155,17 @@ describe('nothing is done', () => {
     expect(await bodies(space, 'from')).toEqual([])
   })
 
+  test('TXN-03 after a rollback; what the client has settled for good comes back at once', async () => {
+    await using both = await twoQueues()
+    const { space, client } = both
+    await sendPlain(space, 'from', 'x')
+    const delivery = await client.receive('from')
+    const id = await client.declare()
+    client.raw.write(client.disposing(delivery, id, { settled: true }), client.discharge(id, true))
+    const receiver = space.broker.createReceiver('from')
+    expect(await receiver.receiveMessages(1)).toMatchObject([{ deliveryCount: 1 }])
+  })
+
   test('TXN-03 when the connection is lost', async () => {
     await using both = await twoQueues()
     const { space, client } = both
@@ -388,6 +399,32 @@ describe('over $management', () => {
     // The number that the client was given is that of the message.
     await space.broker.createSender('to').cancelScheduledMessages(number!)
     expect(await bodies(space, 'to')).toEqual([])
+  })
+
+  test('TXN-09 the state of a session is set with the settlement of its message', async () => {
+    await using both = await twoQueues()
+    const { space, client } = both
+    await space.broker.createQueue('sessions', { requiresSession: true })
+    await space.broker.createSender('sessions').sendMessages({ body: 1, sessionId: 's' })
+    const delivery = await client.receive('sessions', 's')
+    await client.openManagement('sessions')
+    const state = rhea.types.wrap_binary(Buffer.from('7'))
+    const set = {
+      operation: 'set-session-state',
+      body: { 'session-id': 's', 'session-state': state },
+    }
+    const get = { operation: 'get-session-state', body: { 'session-id': 's' } }
+    const id = await client.declare()
+    await client.dispose(delivery, id)
+    expect(await client.request('sessions', set, id)).toMatchObject({ status: 200 })
+    expect(await client.request('sessions', get, id)).toMatchObject({
+      body: { 'session-state': null },
+    })
+    expect(outcomeOf(await client.commit(id))).toEqual([ACCEPTED])
+    expect(await client.request('sessions', get, await client.declare())).toMatchObject({
+      body: { 'session-state': Buffer.from('7') },
+    })
+    expect(await bodies(space, 'sessions')).toEqual([])
   })
 
   test('TXN-09 what cannot be taken back is refused, and rolls back', async () => {

@@ -91,8 +91,7 @@ export class CoordinatorLink implements ClientLink {
     if (!DISCHARGE.has(descriptor) || !Buffer.isBuffer(id)) {
       throw new MalformedMessageError('the coordinator of transactions takes declare and discharge')
     }
-    if (fail === true) transactions.rollBack(id)
-    else await transactions.commit(id)
+    await (fail === true ? transactions.rollBack(id) : transactions.commit(id))
     return ACCEPTED
   }
 }

@@ -251,16 +251,29 @@ export class ReceivingLink implements ClientLink {
       const outcome = this.#read(delivery, read)
       assertReasons(outcome)
       const disposition = { token: tokenOfTag(delivery.tag), outcome }
+      const step = { kind: 'settle', path: this.path, disposition } as const
       const state = transaction.state(SETTLED_AS[outcome.kind])
-      transaction.add({ kind: 'settle', path: this.path, disposition }, () =>
-        settleSent(delivery, state),
-      )
-      // One that the client has settled is forgotten, whatever comes of it.
-      if (delivery.remote_settled) settleSent(delivery)
-      else answerSent(delivery, state)
+      if (delivery.remote_settled) {
+        // JMS forgets it, and expects it again after a rollback.
+        transaction.add(step, { onRolledBack: () => this.#giveBack(delivery) })
+        settleSent(delivery)
+      } else {
+        transaction.add(step, { onCommitted: () => settleSent(delivery, state) })
+        answerSent(delivery, state)
+      }
     } catch (error) {
       transaction.fail(error)
       throw error
     }
+  }
+
+  #giveBack(delivery: RheaDelivery): void {
+    const outcome = { kind: 'abandon', changes: undefined } as const
+    const given = this.#link
+      .settle(tokenOfTag(delivery.tag), outcome)
+      // It comes back when its lock ends.
+      .catch(() => undefined)
+      .finally(() => this.#settling.delete(delivery))
+    this.#settling.set(delivery, given)
   }
 }

@@ -1,7 +1,7 @@
 import rhea, { type Typed } from 'rhea'
 import { receivedTransfer } from '../rhea/incoming-transfers.ts'
-import { inTransaction } from '../rhea/transactional-state.ts'
 import type { RheaEvent, RheaReceiver } from '../rhea/rhea-internals.ts'
+import { TransactionError } from '../errors/transaction-error.ts'
 import { MalformedMessageError } from '../errors/malformed-message-error.ts'
 import { readSections, VALUE } from '../messages/sections.ts'
 import { endOfValue } from '../values/scan-values.ts'
@@ -35,6 +35,12 @@ export interface RequestLinkParts {
   /** Never rejects. */
   readonly answer: (request: NodeRequest) => Promise<NodeAnswer>
 }
+
+/** A client that does not wait for answers must not take what it asked for as done. */
+const NO_ANSWER = new TransactionError(
+  'amqp:transaction:rollback',
+  'A request of the transaction had no answer.',
+)
 
 /** Requests of one link that may be on their way. */
 const CREDIT = 100
@@ -75,8 +81,9 @@ export class RequestLink implements ClientLink {
     const { receiver, host } = this.#parts
     const { heldBytes, isTooLarge, transaction } = receivedTransfer(receiver)
     if (delivery === undefined || !Buffer.isBuffer(message)) return
-    const state = transaction === undefined ? ACCEPTED : inTransaction(transaction, ACCEPTED)
-    delivery.update(true, state)
+    const { transactions } = host
+    delivery.update(true, transactions.state(transaction, ACCEPTED))
+    if (this.#hasEnded || isTooLarge) transactions.fail(transaction, NO_ANSWER)
     if (this.#hasEnded) return
     const request = isTooLarge ? Promise.resolve() : this.#answer(message, transaction)
     const answered = request.finally(() => {
@@ -85,7 +92,7 @@ export class RequestLink implements ClientLink {
       if (receiver.is_open()) receiver.flow(1)
     })
     this.#open.add(answered)
-    if (transaction !== undefined) host.transactions.track(transaction, answered)
+    transactions.track(transaction, answered)
   }
 
   async #answer(bytes: Buffer, transaction: Buffer | undefined): Promise<void> {
@@ -105,6 +112,7 @@ export class RequestLink implements ClientLink {
         }),
       )
     } catch (error) {
+      host.transactions.fail(transaction, error)
       host.links.close(receiver, error)
     }
   }

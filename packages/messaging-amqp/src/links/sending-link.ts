@@ -1,4 +1,8 @@
-import { MessagingEntityDisabledError, MessageSizeExceededError } from '@tidemark/messaging'
+import {
+  LinkClosedError,
+  MessagingEntityDisabledError,
+  MessageSizeExceededError,
+} from '@tidemark/messaging'
 import { MessagingNotAllowedError } from '@tidemark/messaging'
 import { errorCode } from '@tidemark/contracts'
 import type { EntityRecord, NewMessage } from '@tidemark/messaging/front'
@@ -74,6 +78,10 @@ export class SendingLink implements ClientLink {
     if (this.#hasEnded) {
       // Not stored: the client must not wait for it, or take it for sent.
       delivery.update(true, rejected(LINK_ENDED))
+      this.#host.transactions.fail(
+        transfer.transaction,
+        new LinkClosedError(`the sender to '${this.path}'`),
+      )
       return
     }
     const answer = this.#answer(delivery, this.#send(message, transfer)).finally(() => {

@@ -30,10 +30,15 @@ export class TransactionBudget {
   }
 }
 
-interface Gathered {
+/** What is to be done at its end. */
+export interface TransactionEnd {
+  readonly onCommitted?: () => void
+  readonly onRolledBack?: () => void
+}
+
+interface Gathered extends TransactionEnd {
   readonly step: TransactionStep
   readonly bytes: number
-  readonly onCommitted: (() => void) | undefined
 }
 
 /** What a client does in a transaction, gathered until it is committed. */
@@ -59,6 +64,7 @@ export class Transaction {
     this.#onBegun = onBegun
   }
 
+  /** Aborts when nothing more comes into it. */
   get ended(): AbortSignal {
     return this.#end.signal
   }
@@ -71,7 +77,7 @@ export class Transaction {
   }
 
   /** @throws ERR_TRANSACTION when it has ended, or takes no more */
-  add(step: TransactionStep, onCommitted?: () => void): void {
+  add(step: TransactionStep, end: TransactionEnd = {}): void {
     this.#assertOpen()
     const { key, sent, settled, bytes } = weightOf(step)
     const replaced = this.#steps.get(key)
@@ -79,7 +85,7 @@ export class Transaction {
     this.#budget.take(bytes)
     this.#budget.give(replaced?.bytes ?? 0)
     if (this.#steps.size === 0) this.#onBegun()
-    this.#steps.set(key, { step, bytes, onCommitted })
+    this.#steps.set(key, { step, bytes, ...end })
   }
 
   /** Something was refused: it can only be rolled back. */
@@ -93,22 +99,29 @@ export class Transaction {
     this.#pending.add(tracked)
   }
 
-  /** When all that the client has asked for is known. Rejects when something of it was refused. */
+  /** When all that the client has asked for is known; nothing more comes then. Rejects when something of it was refused. */
   async finalSteps(): Promise<readonly TransactionStep[]> {
     await Promise.all(this.#pending)
     this.#assertOpen()
+    this.#end.abort()
     return [...this.#steps.values()].map(({ step }) => step)
   }
 
   /** All of it is durable. */
   committed(): void {
     for (const { onCommitted } of this.#steps.values()) onCommitted?.()
+    this.#forget()
   }
 
-  /** Nothing of it will be done, if it is not being committed. `error` says why, when the client did not ask for it. */
+  /** What was not committed is not done. `error` says why, when the client did not ask for it. */
   end(error?: unknown): void {
     if (error !== undefined) this.fail(error)
     this.#end.abort()
+    for (const { onRolledBack } of this.#steps.values()) onRolledBack?.()
+    this.#forget()
+  }
+
+  #forget(): void {
     for (const { bytes } of this.#steps.values()) this.#budget.give(bytes)
     this.#steps.clear()
   }

@@ -46,8 +46,8 @@ export class Transactions {
 
   /** @throws ERR_TRANSACTION when it is none, or has ended */
   find(id: Buffer): Transaction {
-    const found = this.#open.get(id.toString('hex'))
-    if (found !== undefined) return found.transaction
+    const found = this.#get(id)
+    if (found !== undefined) return found
     throw new TransactionError(
       'amqp:transaction:unknown-id',
       'The transaction is none of this connection, or it has ended.',
@@ -56,10 +56,7 @@ export class Transactions {
 
   /** Resolves when all of it is durable. Rejects with ERR_TRANSACTION when nothing was done. */
   async commit(id: Buffer): Promise<void> {
-    // rhea tells what a client said of deliveries at the end of its turn, also if that came before.
-    await eventLoopTurn()
-    const transaction = this.find(id)
-    this.#open.delete(id.toString('hex'))
+    const transaction = await this.#take(id)
     try {
       await this.#parts.front.commit(await transaction.finalSteps())
       transaction.committed()
@@ -70,10 +67,9 @@ export class Transactions {
     }
   }
 
-  /** @throws ERR_TRANSACTION when it is none, or has ended */
-  rollBack(id: Buffer): void {
-    const transaction = this.find(id)
-    this.#open.delete(id.toString('hex'))
+  /** Rejects with ERR_TRANSACTION when it is none, or has ended. */
+  async rollBack(id: Buffer): Promise<void> {
+    const transaction = await this.#take(id)
     transaction.end()
   }
 
@@ -86,17 +82,41 @@ export class Transactions {
     }
   }
 
+  /** An outcome within it, if it is one, for rhea to write. */
+  state(id: Buffer | undefined, outcome: unknown): unknown {
+    return this.#get(id)?.state(outcome) ?? outcome
+  }
+
+  /** Something in it was refused, if it is one. */
+  fail(id: Buffer | undefined, error: unknown): void {
+    this.#get(id)?.fail(error)
+  }
+
   /** It is not committed before this is over, if it is one. */
-  track(id: Buffer, work: Promise<unknown>): void {
-    this.#open.get(id.toString('hex'))?.transaction.track(work)
+  track(id: Buffer | undefined, work: Promise<unknown>): void {
+    this.#get(id)?.track(work)
+  }
+
+  /** Nothing more comes into it. */
+  async #take(id: Buffer): Promise<Transaction> {
+    // rhea tells what a client said of deliveries at the end of its turn, also if that came before.
+    await eventLoopTurn()
+    const transaction = this.find(id)
+    this.#open.delete(id.toString('hex'))
+    return transaction
+  }
+
+  #get(id: Buffer | undefined): Transaction | undefined {
+    return id && this.#open.get(id.toString('hex'))?.transaction
   }
 
   async #timeOut(transaction: Transaction): Promise<void> {
     try {
       await this.#parts.front.clock.sleep(TIMEOUT_MS, transaction.ended)
     } catch {
-      return
+      // It has ended.
     }
+    if (transaction.ended.aborted) return
     transaction.end(
       new TransactionError(
         'amqp:transaction:timeout',
