@@ -12,7 +12,7 @@ const SERVICE_CODES = new Set([
 ])
 /** The last is what it makes of a connection that ended while a link was being opened. */
 const SOCKET_ENDS =
-  /ECONNREFUSED|ECONNRESET|EPIPE|connection|disconnect|not open|closed|detached|Unknown error encountered/i
+  /ECONNREFUSED|ECONNRESET|EPIPE|connection|disconnect|not open|closed|Unknown error encountered/i
 
 /** Whether the official client may fail so although nothing is wrong with what it was asked. */
 export function isOutage(error: unknown): boolean {

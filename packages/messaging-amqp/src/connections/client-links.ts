@@ -25,6 +25,8 @@ export class ClientLinks implements HostedLinks {
   readonly #open = new Map<RheaLink, ClientLink>()
   /** Aborted when the client leaves before the answer. */
   readonly #opening = new Map<RheaLink, AbortController>()
+  /** Called when one ends that the client was asked to close. */
+  readonly #leaving = new Map<RheaLink, (ended: Promise<void>) => void>()
   #isFinished = false
 
   constructor(parts: ClientLinksParts) {
@@ -80,8 +82,9 @@ export class ClientLinks implements HostedLinks {
   }
 
   /**
-   * Takes nothing more from the client, and opens no more links. Resolves when what it has asked for is answered, and each link with
-   * transfers on their way is detached: the client for JavaScript fails on them when it only loses its connection.
+   * Takes no more messages from the client, and opens no more links. Resolves when what it has asked for is answered, and each link
+   * with transfers on their way is detached. Requests are answered until the client has heard that there is no link for them: the
+   * client for JavaScript ends its process when one had no answer.
    */
   async finish(): Promise<void> {
     this.#isFinished = true
@@ -95,6 +98,12 @@ export class ClientLinks implements HostedLinks {
   }
 
   async #finishOne([link, open]: readonly [RheaLink, ClientLink]): Promise<void> {
+    if (open instanceof RequestLink && link.is_open()) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#leaving.set(link, resolve)
+      link.close(LINK_ENDED)
+      await promise
+    }
     // Others go with their connection: after a detach, `close()` of the client for JavaScript waits for a server that has gone.
     const isDetached = open instanceof SendingLink && open.isBusy
     const ended = this.#end(link)
@@ -183,7 +192,10 @@ export class ClientLinks implements HostedLinks {
     const open = this.#open.get(link)
     if (open === undefined) return undefined
     this.#open.delete(link)
-    return open.end()
+    const ended = open.end()
+    this.#leaving.get(link)?.(ended)
+    this.#leaving.delete(link)
+    return ended
   }
 }
 
